@@ -1,0 +1,1 @@
+"""Measures real software against the reference and the laws, and reports."""

@@ -1,0 +1,323 @@
+"""Laws: claims about any implementation, as ordinary Hypothesis tests.
+
+    @law("CPX-001", needs={Op.PARTITION}, harm="a rank trains on another rank's tokens, or on none", sources=("I1",),
+         activity=Activity("two or more segments", lambda layout, world: len(layout.padded) > 2, 0.4))
+    @given(layout=layouts(), world=worlds())
+    def test_cp_slices_partition_every_document(implementation: Implementation, layout: Layout, world: int) -> None:
+        \"\"\"Over all CP ranks, every slot of every document is owned exactly once.\"\"\"
+
+A decorated law is found and run by pytest (``implementation`` is a fixture of ``conformance.plugin``), and can be run
+on any implementation in any program with ``the_test.law.run(implementation)``.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+import time
+import typing
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from hypothesis import HealthCheck, given, reject, seed, settings
+from hypothesis.errors import HypothesisException, UnsatisfiedAssumption, Unsatisfiable
+from hypothesis.strategies import SearchStrategy
+
+from properties.claims import Broken, show
+from properties.watch import Call, Watched
+from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.interface import Implementation, Op
+
+Inputs = Mapping[str, object]
+
+
+class Verdict(StrEnum):
+    """What was found of one law on one implementation."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_SUPPORTED = "not supported"
+    HARNESS_ERROR = "harness error"
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The share of examples that must be interesting, lest the law passes on trivial ones.
+
+    Attributes:
+        what: the interesting kind, in words.
+        holds: tells it from the law's inputs.
+        share: at least this part of the examples, between 0 and 1; well below what the strategy really gives.
+    """
+
+    what: str
+    holds: Callable[..., bool]
+    share: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The smallest failing example found.
+
+    Attributes:
+        inputs: arguments of the law by name.
+        error: what the law or the target raised.
+        calls: operations called in that example.
+    """
+
+    inputs: Inputs
+    error: BaseException
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of running a law.
+
+    Attributes:
+        verdict: what was found.
+        message: the failure, or why there is no verdict.
+        examples: examples that reached the target, those of shrinking included.
+        first_failure_at: number of the first example that failed, None if none did.
+        seconds: wall time.
+        failure: the smallest failing example.
+    """
+
+    verdict: Verdict
+    message: str = ""
+    failure: Failure | None = None
+    examples: int = 0
+    first_failure_at: int | None = None
+    seconds: float = 0.0
+
+
+class _Stop(BaseException):
+    """Leaves Hypothesis at once, without shrinking."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+
+
+@dataclass
+class _Tally:
+    examples: int = 0
+    active: int = 0
+    failure: Failure | None = None
+    first_failure_at: int | None = None
+
+    def measured(self, outcome: Outcome, started: float) -> Outcome:
+        return replace(
+            outcome,
+            examples=self.examples,
+            first_failure_at=self.first_failure_at,
+            seconds=time.perf_counter() - started,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """One claim.
+
+    Attributes:
+        id: stable, never reused; laws that differ by facet share it.
+        facet: the kind of input, or "" when the law has no other facet.
+        claim: the name of the test in words.
+        text: one sentence.
+        harm: what a user suffers when it is broken.
+        needs: operations that it calls.
+        sources: invariants, corpus entries, documents.
+        activity: see ``Activity``.
+        check: the law as a plain function of the implementation and its inputs.
+        strategies: how inputs are drawn.
+    """
+
+    id: str
+    facet: str
+    claim: str
+    text: str
+    harm: str
+    needs: frozenset[Op]
+    sources: tuple[str, ...]
+    activity: Activity | None
+    check: Callable[..., None]
+    strategies: Mapping[str, SearchStrategy[Any]]
+
+    @property
+    def key(self) -> str:
+        """Identity within the catalogue: id and facet."""
+        return f"{self.id}[{self.facet}]" if self.facet else self.id
+
+    @property
+    def area(self) -> str:
+        """Leading letters of the id."""
+        return self.id.partition("-")[0]
+
+    def input_types(self) -> dict[str, Any]:
+        """Types of the inputs by name, from the annotations of the law."""
+        hints = typing.get_type_hints(self.check)
+        return {name: hints[name] for name in self.strategies}
+
+    def run(
+        self,
+        implementation: Implementation,
+        *,
+        profile: settings | None = None,
+        run_seed: int = 0,
+    ) -> Outcome:
+        """Search for a counterexample.
+
+        Args:
+            implementation: what is measured.
+            profile: Hypothesis settings; by default those of the loaded profile.
+            run_seed: shifts the draws; the same seed gives the same examples.
+        """
+        missing = self.needs - implementation.operations()
+        if missing:
+            return Outcome(Verdict.NOT_SUPPORTED, f"the target has no {', '.join(sorted(missing))}")
+        tally = _Tally()
+        watched = Watched(implementation)
+        started = time.perf_counter()
+        try:
+            self._search(watched, tally, profile or settings.get_profile(settings.get_current_profile_name()), run_seed)
+            outcome = self._passed(tally)
+        except _Stop as stop:
+            outcome = stop.outcome
+        except Unsatisfiable:
+            outcome = Outcome(Verdict.NOT_SUPPORTED, "no input of this law can be put to the target")
+        except (Exception, SystemExit) as error:
+            outcome = self._failed(tally, error, watched)
+        return tally.measured(outcome, started)
+
+    def replay(self, implementation: Implementation, inputs: Inputs) -> Outcome:
+        """Run the law on one recorded input."""
+        tally = _Tally()
+        watched = Watched(implementation)
+        started = time.perf_counter()
+        try:
+            self._example(watched, tally, inputs)
+            outcome = Outcome(Verdict.PASSED)
+        except _Stop as stop:
+            outcome = stop.outcome
+        except UnsatisfiedAssumption:
+            outcome = Outcome(Verdict.NOT_SUPPORTED, "this input cannot be put to the target")
+        except (Exception, SystemExit) as error:
+            outcome = self._failed(tally, error, watched)
+        return tally.measured(outcome, started)
+
+    def _search(self, watched: Watched, tally: _Tally, profile: settings, run_seed: int) -> None:
+        def example(**inputs: object) -> None:
+            self._example(watched, tally, inputs)
+
+        example.__name__ = re.sub(r"\W", "_", self.key)  # Hypothesis keys its example database by name
+        quiet = settings(profile, suppress_health_check=list(HealthCheck), report_multiple_bugs=False, deadline=None)
+        number = zlib.crc32(self.key.encode()) ^ run_seed
+        seed(number)(quiet(given(**self.strategies)(example)))()
+
+    def _example(self, watched: Watched, tally: _Tally, inputs: Inputs) -> None:
+        watched.forget()
+        original = copy.deepcopy(dict(inputs))  # a target may change its arguments; the case must not change with them
+        try:
+            self.check(watched, **inputs)
+        except UnsatisfiedAssumption:
+            raise
+        except Inexpressible:
+            reject()
+        except NotSupported as error:
+            raise _Stop(Outcome(Verdict.NOT_SUPPORTED, f"the target does not support it: {error}")) from error
+        except (Exception, SystemExit) as error:
+            tally.examples += 1
+            tally.first_failure_at = tally.first_failure_at or tally.examples
+            tally.failure = Failure(original, error, tuple(watched.calls))
+            raise
+        except BaseException as error:
+            if not _is_time_limit(error):
+                raise
+            failure = Failure(original, error, tuple(watched.calls))
+            raise _Stop(Outcome(Verdict.FAILED, f"the target hangs: {error}", failure)) from error
+        tally.examples += 1
+        tally.active += self.activity is None or self.activity.holds(**inputs)
+
+    def _passed(self, tally: _Tally) -> Outcome:
+        if not tally.examples:
+            return Outcome(Verdict.NOT_SUPPORTED, "no input of this law can be put to the target")
+        activity = self.activity
+        if activity and tally.examples >= 50 and tally.active < activity.share * tally.examples:
+            return Outcome(
+                Verdict.HARNESS_ERROR,
+                f"only {tally.active} of {tally.examples} examples had {activity.what}; the law asks for"
+                f" {activity.share:.0%}",
+            )
+        return Outcome(Verdict.PASSED)
+
+    def _failed(self, tally: _Tally, error: BaseException, watched: Watched) -> Outcome:
+        if tally.failure is None:
+            return Outcome(Verdict.HARNESS_ERROR, f"the law itself failed: {show(error)}")
+        found = tally.failure
+        if isinstance(error, HypothesisException) and error is not found.error:
+            return Outcome(Verdict.FAILED, f"the target is not deterministic: {show(found.error)}", found)
+        if isinstance(found.error, Broken):
+            return Outcome(Verdict.FAILED, str(found.error), found)
+        if found.error is watched.escaped:
+            operation = found.calls[-1].op.value
+            return Outcome(Verdict.FAILED, f"{operation} raised {show(found.error)}", found)
+        return Outcome(Verdict.HARNESS_ERROR, f"the law itself failed: {show(found.error)}", found)
+
+
+def _is_time_limit(error: BaseException) -> bool:
+    """pytest-timeout ends a test with ``pytest.fail``, which is no ``Exception``."""
+    return type(error).__name__ == "Failed" and type(error).__module__ == "_pytest.outcomes"
+
+
+_catalogue: dict[str, Law] = {}
+
+
+def law(
+    id: str,
+    *,
+    needs: Iterable[Op],
+    harm: str,
+    sources: Iterable[str],
+    facet: str = "",
+    activity: Activity | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a Hypothesis test as a law; see the module's docstring.
+
+    Raises:
+        ValueError: the id and facet are taken, or the test is not decorated with ``given`` by keywords.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        handle: Any = getattr(test, "hypothesis", None)
+        if handle is None or not handle._given_kwargs:
+            raise ValueError(f"{test.__name__}: put @law above @given(name=strategy, ...)")
+        entry = Law(
+            id=id,
+            facet=facet,
+            claim=test.__name__.removeprefix("test_").replace("_", " "),
+            text=inspect.cleandoc(test.__doc__ or ""),
+            harm=harm,
+            needs=frozenset(needs),
+            sources=tuple(sources),
+            activity=activity,
+            check=handle.inner_test,
+            strategies=handle._given_kwargs,
+        )
+        if entry.key in _catalogue:
+            raise ValueError(f"law {entry.key} exists already: {_catalogue[entry.key].claim}")
+        _catalogue[entry.key] = entry
+        test.law = entry  # pyright: ignore[reportFunctionMemberAccess]
+        return test
+
+    return decorate
+
+
+def catalogue() -> Mapping[str, Law]:
+    """Every law by key, in order of id."""
+    from properties import laws
+
+    laws.load()
+    return {key: _catalogue[key] for key in sorted(_catalogue)}

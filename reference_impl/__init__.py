@@ -1,0 +1,1 @@
+"""Sequence packing as an executable specification. Needs NumPy only."""
