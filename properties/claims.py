@@ -1,6 +1,6 @@
 """How a law says what it found: full sentences, with the expected and the actual value.
 
-    same(batch.labels, expected.labels, "the label of every slot is the next token of its document")
+same(batch.labels, expected.labels, "the label of every slot is the next token of its document")
 """
 
 from __future__ import annotations

@@ -182,7 +182,9 @@ class Law:
         watched = Watched(implementation)
         started = time.perf_counter()
         try:
-            self._search(watched, tally, profile or settings.get_profile(settings.get_current_profile_name()), run_seed)
+            self._search(
+                watched, tally, profile or settings.get_profile(settings.get_current_profile_name()), run_seed
+            )
             outcome = self._passed(tally)
         except _Stop as stop:
             outcome = stop.outcome
