@@ -6,7 +6,7 @@ same(batch.labels, expected.labels, "the label of every slot is the next token o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -43,7 +43,8 @@ class Broken(AssertionError):
 def show(value: object) -> str:
     """A value on one line; arrays as lists."""
     if isinstance(value, np.ndarray):
-        return np.array2string(value, separator=", ", threshold=64).replace("\n", "")
+        array = cast("np.ndarray[Any, Any]", value)
+        return np.array2string(array, separator=", ", threshold=64).replace("\n", "")
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {value}" if str(value) else f"{type(value).__name__} without a message"
     return repr(value)
@@ -56,11 +57,15 @@ def same(got: object, expected: object, sentence: str) -> None:
         Broken: they are not.
     """
     if isinstance(expected, np.ndarray) or isinstance(got, np.ndarray):
-        equal = got is not None and expected is not None and np.array_equal(np.asarray(got), np.asarray(expected))
+        equal = _equal_arrays(cast("Any", got), cast("Any", expected))
     else:
         equal = got == expected
     if not equal:
-        raise Broken(sentence, got=got, expected=expected)
+        raise Broken(sentence, got=cast("object", got), expected=cast("object", expected))
+
+
+def _equal_arrays(got: Any, expected: Any) -> bool:
+    return got is not None and expected is not None and np.array_equal(np.asarray(got), np.asarray(expected))
 
 
 def holds(condition: object, sentence: str, *, got: object = _NOTHING, expected: object = _NOTHING) -> None:

@@ -15,16 +15,17 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import sys
 import time
 import typing
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import HealthCheck, given, reject, seed, settings
-from hypothesis.errors import HypothesisException, UnsatisfiedAssumption, Unsatisfiable
+from hypothesis.errors import HypothesisException, Unsatisfiable, UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
 from properties.claims import Broken, show
@@ -34,6 +35,12 @@ from reference_impl.interface import Implementation, Op
 
 Inputs = Mapping[str, object]
 
+ALL_CHECKS = tuple(cast("Iterable[HealthCheck]", HealthCheck))
+"""Health checks judge strategies; ours are judged in packproof's own tests, not while a target is measured."""
+
+FEWEST = 10
+"""Examples from which on a share of them means something."""
+
 
 class Verdict(StrEnum):
     """What was found of one law on one implementation."""
@@ -41,6 +48,7 @@ class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_SUPPORTED = "not supported"
+    HUNG = "hung"
     HARNESS_ERROR = "harness error"
 
 
@@ -132,7 +140,7 @@ class Law:
         sources: invariants, corpus entries, documents.
         activity: see ``Activity``.
         check: the law as a plain function of the implementation and its inputs.
-        strategies: how inputs are drawn.
+        strategies: how inputs are drawn; a law without any is run once.
     """
 
     id: str
@@ -178,6 +186,8 @@ class Law:
         missing = self.needs - implementation.operations()
         if missing:
             return Outcome(Verdict.NOT_SUPPORTED, f"the target has no {', '.join(sorted(missing))}")
+        if not self.strategies:
+            return self.replay(implementation, {})
         tally = _Tally()
         watched = Watched(implementation)
         started = time.perf_counter()
@@ -215,7 +225,7 @@ class Law:
             self._example(watched, tally, inputs)
 
         example.__name__ = re.sub(r"\W", "_", self.key)  # Hypothesis keys its example database by name
-        quiet = settings(profile, suppress_health_check=list(HealthCheck), report_multiple_bugs=False, deadline=None)
+        quiet = settings(profile, suppress_health_check=ALL_CHECKS, report_multiple_bugs=False, deadline=None)
         number = zlib.crc32(self.key.encode()) ^ run_seed
         seed(number)(quiet(given(**self.strategies)(example)))()
 
@@ -239,7 +249,7 @@ class Law:
             if not _is_time_limit(error):
                 raise
             failure = Failure(original, error, tuple(watched.calls))
-            raise _Stop(Outcome(Verdict.FAILED, f"the target hangs: {error}", failure)) from error
+            raise _Stop(Outcome(Verdict.HUNG, f"the target hangs: {error}", failure)) from error
         tally.examples += 1
         tally.active += self.activity is None or self.activity.holds(**inputs)
 
@@ -247,7 +257,8 @@ class Law:
         if not tally.examples:
             return Outcome(Verdict.NOT_SUPPORTED, "no input of this law can be put to the target")
         activity = self.activity
-        if activity and tally.examples >= 50 and tally.active < activity.share * tally.examples:
+        enough = tally.examples >= FEWEST or not tally.active
+        if activity and enough and tally.active < activity.share * tally.examples:
             return Outcome(
                 Verdict.HARNESS_ERROR,
                 f"only {tally.active} of {tally.examples} examples had {activity.what}; the law asks for"
@@ -271,7 +282,8 @@ class Law:
 
 def _is_time_limit(error: BaseException) -> bool:
     """pytest-timeout ends a test with ``pytest.fail``, which is no ``Exception``."""
-    return type(error).__name__ == "Failed" and type(error).__module__ == "_pytest.outcomes"
+    pytest: Any = sys.modules.get("pytest")
+    return pytest is not None and isinstance(error, pytest.fail.Exception)
 
 
 _catalogue: dict[str, Law] = {}
@@ -289,13 +301,11 @@ def law(
     """Register a Hypothesis test as a law; see the module's docstring.
 
     Raises:
-        ValueError: the id and facet are taken, or the test is not decorated with ``given`` by keywords.
+        ValueError: the id and facet are taken, or ``given`` was used without names.
     """
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        handle: Any = getattr(test, "hypothesis", None)
-        if handle is None or not handle._given_kwargs:
-            raise ValueError(f"{test.__name__}: put @law above @given(name=strategy, ...)")
+        check, strategies = _parts(test)
         entry = Law(
             id=id,
             facet=facet,
@@ -305,8 +315,8 @@ def law(
             needs=frozenset(needs),
             sources=tuple(sources),
             activity=activity,
-            check=handle.inner_test,
-            strategies=handle._given_kwargs,
+            check=check,
+            strategies=strategies,
         )
         if entry.key in _catalogue:
             raise ValueError(f"law {entry.key} exists already: {_catalogue[entry.key].claim}")
@@ -317,9 +327,23 @@ def law(
     return decorate
 
 
+def _parts(test: Callable[..., None]) -> tuple[Callable[..., None], Mapping[str, SearchStrategy[Any]]]:
+    """The plain function and the strategies of a test; a test without ``given`` has none and is run once.
+
+    Raises:
+        ValueError: ``given`` was used without names.
+    """
+    handle: Any = getattr(test, "hypothesis", None)
+    if handle is None:
+        return test, {}
+    if not handle._given_kwargs:  # noqa: SLF001 - Hypothesis has no public way to ask a test for its strategies
+        raise ValueError(f"{test.__name__}: a law needs @given(name=strategy, ...)")
+    return handle.inner_test, handle._given_kwargs  # noqa: SLF001
+
+
 def catalogue() -> Mapping[str, Law]:
     """Every law by key, in order of id."""
-    from properties import laws
+    from properties import laws  # noqa: PLC0415 - they import this module
 
     laws.load()
     return {key: _catalogue[key] for key in sorted(_catalogue)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -69,11 +69,13 @@ for _op in Op:
 def fingerprint(value: object) -> object:
     """A comparable copy of plain data: dataclasses, sequences, mappings and arrays by value."""
     if isinstance(value, np.ndarray):
-        return (value.dtype.str, value.shape, value.tobytes())
+        array = cast("np.ndarray[Any, Any]", value)
+        return (array.dtype.str, array.shape, array.tobytes())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return (type(value), tuple(fingerprint(getattr(value, field.name)) for field in dataclasses.fields(value)))
     if isinstance(value, Mapping):
-        return tuple((key, fingerprint(item)) for key, item in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        items = cast("Mapping[object, object]", value).items()
+        return tuple((key, fingerprint(item)) for key, item in items)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return tuple(fingerprint(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return tuple(fingerprint(item) for item in cast("Sequence[object]", value))
     return value

@@ -98,7 +98,7 @@ class CollateSpec:
         document_multiple: multiple that the stored documents were padded to (``pad_seq_to_mult``); above 1 the batch
             carries both boundary arrays.
         eos_id: token written into the tail of a row.
-        answer_only_loss: use the stored loss mask; otherwise every real token that is not EOS weighs 1.
+        answer_only_loss: use the stored loss mask; otherwise every real slot weighs 1, whatever tokens it joins.
         static_boundaries: give boundary arrays one length for all batches (``pad_cu_seqlens``); needs ``metadata``.
         metadata: entries of the metadata file.
         n_samples: length of the epoch mapping (``max_num_samples``); None means the rows themselves.

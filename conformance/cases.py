@@ -1,0 +1,174 @@
+"""Counterexamples as small JSON files that outlive Hypothesis releases.
+
+    {"schema": 1, "law": "THD-004", "facet": "no sentinel", "expected": "[0, 3, 8]", "got": "[]",
+     "inputs": {"cu_seqlens": {"dtype": "int32", "data": [0, 3, 8]}}}
+
+Inputs are decoded by the annotations of the law, so a case can be replayed on any target.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+
+from properties.claims import Broken, show
+from properties.law import Failure, Law, catalogue
+
+SCHEMA = 1
+
+
+class CaseError(ValueError):
+    """A case file that cannot be read, or that does not fit its law."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One recorded counterexample.
+
+    Attributes:
+        law, facet: which law it breaks.
+        claim: the law's claim at the time.
+        inputs: the law's inputs as plain JSON values.
+        expected, got: what the claim asked for and what came, for people.
+        message: the failure in words.
+        target: target specification that it was found on.
+        versions: releases of the target's packages.
+    """
+
+    schema: int = SCHEMA
+    law: str
+    facet: str = ""
+    claim: str = ""
+    inputs: dict[str, Any]
+    expected: str = ""
+    got: str = ""
+    message: str = ""
+    target: str = ""
+    versions: dict[str, str] = {}
+
+    @property
+    def key(self) -> str:
+        """Key of the law in the catalogue."""
+        return f"{self.law}[{self.facet}]" if self.facet else self.law
+
+    @property
+    def file_name(self) -> str:
+        """A file name that names the law."""
+        return re.sub(r"[^A-Za-z0-9.]+", "-", self.key).strip("-") + ".json"
+
+
+def record(law: Law, failure: Failure, message: str, target: str, versions: Mapping[str, str]) -> Case:
+    """Make a case of a failure."""
+    error = failure.error
+    expected, got = (show(error.expected), show(error.got)) if isinstance(error, Broken) else ("", show(error))
+    return Case(
+        law=law.id,
+        facet=law.facet,
+        claim=law.claim,
+        inputs=to_plain(failure.inputs),
+        expected=expected,
+        got=got,
+        message=message,
+        target=target,
+        versions=dict(versions),
+    )
+
+
+def to_plain(inputs: Mapping[str, object]) -> dict[str, Any]:
+    """Inputs of a law as JSON values."""
+    return {name: msgspec.to_builtins(value, enc_hook=_encode) for name, value in inputs.items()}
+
+
+def inputs_of(case: Case, law: Law) -> dict[str, object]:
+    """Inputs of a case as the law's own types.
+
+    Raises:
+        CaseError: a name is missing or unknown, or a value does not fit.
+    """
+    types = law.input_types()
+    if set(types) != set(case.inputs):
+        raise CaseError(
+            f"the case for {case.key} has the inputs {sorted(case.inputs)}, but the law takes {sorted(types)}:"
+            " record it anew with `packproof run --report DIR`"
+        )
+    try:
+        return {name: msgspec.convert(case.inputs[name], kind, dec_hook=_decode) for name, kind in types.items()}
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        raise CaseError(f"the case for {case.key} does not fit its law: {error}") from error
+
+
+def law_of(case: Case) -> Law:
+    """The law that a case belongs to.
+
+    Raises:
+        CaseError: there is no such law.
+    """
+    law = catalogue().get(case.key)
+    if law is None:
+        raise CaseError(f"there is no law {case.key!r}: `packproof list laws` names them")
+    return law
+
+
+def read(path: Path) -> Case:
+    """Read a case file.
+
+    Raises:
+        CaseError: the file is missing, is no case, or has another schema.
+    """
+    try:
+        case = msgspec.json.decode(path.read_bytes(), type=Case)
+    except OSError as error:
+        raise CaseError(f"{path} cannot be read: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise CaseError(f"{path} is no case file: {error}") from error
+    if case.schema != SCHEMA:
+        raise CaseError(f"{path} has schema {case.schema}; this packproof reads schema {SCHEMA}")
+    return case
+
+
+def write(case: Case, path: Path) -> None:
+    """Write a case file, whole or not at all."""
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(case), indent=1) + b"\n")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write under a temporary name, then rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        plain: dict[str, object] = {"dtype": str(array.dtype), "data": array.tolist()}
+        if not array.size:
+            plain["shape"] = list(array.shape)
+        return plain
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"a case cannot hold {type(value).__name__}")
+
+
+def _decode(kind: object, plain: object) -> object:
+    if "ndarray" not in str(kind) or not isinstance(plain, dict):
+        raise ValueError(f"{plain!r} is no {kind}")
+    fields = cast("dict[str, Any]", plain)
+    dtype = str(fields.get("dtype"))
+    if dtype not in {"int64", "int32", "bool", "float64", "float32"}:
+        raise ValueError(f"an array of {dtype!r}")
+    array = np.array(fields["data"], dtype=dtype)
+    return array.reshape(fields["shape"]) if "shape" in fields else array

@@ -1,0 +1,207 @@
+"""`packproof`: the command line. What its commands do lives elsewhere; here are options, messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from conformance import baseline, cases, events, running
+from conformance.catalogues import Catalogue, print_catalogue
+from conformance.cli_museum import museum
+from conformance.cli_upstream import upstream
+from conformance.events import Section
+from conformance.exit_codes import ExitCode
+from conformance.overlays import OverlayError
+from conformance.reports import junit, markdown, terminal
+from conformance.results import LOUD, counts, exit_code, worst
+from conformance.targets.loading import TargetError, load
+from properties.law import Verdict
+from properties.profiles import EXAMPLES, profile
+
+app = typer.Typer(
+    help="Test and conformance harness for sequence packing.", no_args_is_help=True, add_completion=False
+)
+app.command("upstream")(upstream)
+app.command("museum")(museum)
+
+DEFAULT_TARGET = "megatron-bridge"
+USER_ERRORS = {
+    TargetError: ExitCode.TARGET,
+    OverlayError: ExitCode.TARGET,
+    baseline.BaselineError: ExitCode.USAGE,
+    cases.CaseError: ExitCode.USAGE,
+    events.LogError: ExitCode.USAGE,
+}
+
+
+def main() -> None:
+    """Entry point of the script."""
+    try:
+        app()
+    except tuple(USER_ERRORS) as error:
+        Console(stderr=True).print(Text(f"packproof: {error}"), soft_wrap=True)
+        sys.exit(next(code for kind, code in USER_ERRORS.items() if isinstance(error, kind)))
+
+
+@app.command()
+def run(
+    target: Annotated[list[str] | None, typer.Option(help="What to measure; may be repeated.")] = None,
+    law: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only laws whose id matches.")] = None,
+    profile_name: Annotated[str, typer.Option("--profile", help=f"One of {', '.join(EXAMPLES)}.")] = "pr",
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = os.cpu_count() or 1,
+    seed: Annotated[int, typer.Option(help="Shifts all draws.")] = 0,
+    report: Annotated[Path | None, typer.Option(metavar="DIR", help="Write logs, reports and cases here.")] = None,
+    baseline_choice: Annotated[
+        str | None, typer.Option("--baseline", metavar="FILE|none", help="Known deviations.")
+    ] = None,
+    time_limit: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="For one law, before it hangs.")] = 120,
+) -> None:
+    """Measure targets against the pass targets and every law."""
+    console = Console()
+    targets = target or [os.environ.get("PACKPROOF_TARGET", DEFAULT_TARGET)]
+    plan = running.Plan(tuple(law or ()), _profile(profile_name), jobs, seed, time_limit, baseline_choice)
+    if not running.selected(plan.laws):
+        raise typer.Exit(
+            _say(ExitCode.NOTHING_RAN, f"no law matches {', '.join(plan.laws)}: see `packproof list laws`")
+        )
+    with _folder(report) as folder:
+        code = _measure(console, targets, plan, folder, kept=report is not None)
+    raise typer.Exit(code)
+
+
+def _measure(console: Console, targets: list[str], plan: running.Plan, folder: Path, *, kept: bool) -> ExitCode:
+    """Self-check, then every target in turn; reports are written after each, so that nothing gathered is lost."""
+    paths = {target: running.environment_of(running.overlay_of(target)) for target in targets}
+    probes = {target: running.probe.start(target, paths[target]) for target in targets if target != "reference"}
+    sections: list[Section] = []
+    if set(targets) != {"reference"}:
+        with tempfile.TemporaryDirectory(prefix="packproof-") as scratch:
+            checked = _one(console, "reference", plan.for_reference(), Path(scratch) / "events.jsonl", "self-check")
+            if exit_code(checked) not in {ExitCode.OK, ExitCode.NOTHING_RAN} or checked.truncated:
+                terminal.print_section(console, checked, None)
+                return _say(ExitCode.HARNESS, "the self-check failed: the reference breaks laws of its own")
+    codes: list[ExitCode] = []
+    for target in targets:
+        log = folder / "events.jsonl"
+        description = running.probe.finish(probes[target], target) if target in probes else None
+        section = _one(console, target, plan, log, target, description, paths[target])
+        sections.append(section)
+        terminal.print_section(console, section, folder if kept else None)
+        codes.append(section.footer.exit_code if section.footer else ExitCode.TARGET)
+        if kept:
+            junit.write(sections, folder / "junit.xml")
+            markdown.write(sections, folder / "summary.md")
+            markdown.write_badge(sections, folder / "badge.json")
+    if kept:
+        console.print(Text(f"report: {folder}"), soft_wrap=True)
+    for line in counts(sections):
+        console.print(Text(line))
+    return worst(codes)
+
+
+def _one(
+    console: Console,
+    target: str,
+    plan: running.Plan,
+    log: Path,
+    title: str,
+    description: running.Description | None = None,
+    environment: dict[str, str] | None = None,
+) -> Section:
+    description = description or running.describe_here(target)
+    measurement = running.start(target, description, plan, log, environment or running.environment_of())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[bad]}"), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=running.planned(plan), bad="")
+
+        def show(section: Section) -> None:
+            bad = sum(verdict.verdict in LOUD for verdict in section.verdicts)
+            done = len(section.verdicts) + len(section.pass_targets)
+            bar.update(task, completed=done, bad=f"[red]{bad} failed[/red]" if bad else "")
+
+        section = measurement.wait(show)
+    if section.truncated:
+        console.print(Text(measurement.last_words()), soft_wrap=True)
+    return section
+
+
+@app.command()
+def replay(
+    case: Annotated[Path, typer.Argument(help="A counterexample that packproof wrote.")],
+    target: Annotated[str | None, typer.Option(help="By default the one that the case was found on.")] = None,
+) -> None:
+    """Run a law on one recorded counterexample: FIXED, STILL FAILS or ERROR."""
+    recorded = cases.read(case)
+    law = cases.law_of(recorded)
+    inputs = cases.inputs_of(recorded, law)
+    specification = target or recorded.target or DEFAULT_TARGET
+    path = running.overlay_of(specification)
+    if path:
+        sys.path.insert(0, str(path))
+    outcome = law.replay(load(specification), inputs)
+    console = Console()
+    words = {Verdict.PASSED: "FIXED", Verdict.FAILED: "STILL FAILS"}
+    console.print(Text(f"{words.get(outcome.verdict, 'ERROR')}: {law.key} {law.claim} on {specification}"))
+    if outcome.verdict is not Verdict.PASSED:
+        picture = terminal.draw_inputs(inputs)
+        console.print(Text("\n".join(filter(None, [outcome.message, picture]))), soft_wrap=True)
+    codes = {
+        Verdict.PASSED: ExitCode.OK,
+        Verdict.FAILED: ExitCode.DEVIATION,
+        Verdict.NOT_SUPPORTED: ExitCode.NOTHING_RAN,
+        Verdict.HUNG: ExitCode.TARGET,
+        Verdict.HARNESS_ERROR: ExitCode.HARNESS,
+    }
+    raise typer.Exit(codes[outcome.verdict])
+
+
+@app.command("list")
+def list_(
+    what: Annotated[Catalogue, typer.Argument(help="laws, targets or bugs.")],
+    output: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> None:
+    """Print a catalogue."""
+    if output not in {"text", "json"}:
+        raise typer.Exit(_say(ExitCode.USAGE, f"--format {output}: choose text or json"))
+    print_catalogue(what, output)
+
+
+def _profile(name: str) -> str:
+    try:
+        profile(name)
+    except ValueError as error:
+        raise typer.Exit(_say(ExitCode.USAGE, str(error))) from error
+    return name
+
+
+@contextmanager
+def _folder(report: Path | None) -> Iterator[Path]:
+    """The report folder, emptied of an earlier run's log and cases; a temporary one when none is asked for."""
+    if report is None:
+        with tempfile.TemporaryDirectory(prefix="packproof-") as scratch:
+            yield Path(scratch)
+        return
+    try:
+        report.mkdir(parents=True, exist_ok=True)
+        (report / "events.jsonl").unlink(missing_ok=True)
+        shutil.rmtree(report / "cases", ignore_errors=True)
+        (report / "events.jsonl").touch()
+    except OSError as error:
+        raise typer.Exit(_say(ExitCode.USAGE, f"cannot write to --report {report}: {error.strerror}")) from error
+    yield report
+
+
+def _say(code: ExitCode, sentence: str) -> ExitCode:
+    Console(stderr=True).print(Text(f"packproof: {sentence}"), soft_wrap=True)
+    return code

@@ -1,0 +1,1 @@
+"""Reports of a run, each made from the event log alone."""

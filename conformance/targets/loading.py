@@ -1,0 +1,202 @@
+"""From a target specification to an implementation.
+
+A process holds one release of Megatron Bridge. ``megatron-bridge==V`` therefore only says what the import path of
+this process was made for (``conformance.overlays``), and is checked.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.isolation import IsolationError
+from conformance.targets.duck_typed import DuckTyped
+from conformance.targets.megatron_bridge import MegatronBridge
+from properties.museum import museum
+from reference_impl.interface import Implementation
+from reference_impl.reference import ReferenceImplementation
+
+BRIDGE = "megatron-bridge"
+KNOWN: Mapping[str, str] = {
+    "reference": "the specification itself",
+    BRIDGE: "the installed Megatron Bridge",
+    f"{BRIDGE}==VERSION": "a release of Megatron Bridge, fetched into a cache",
+    f"{BRIDGE}@DIR": "a checkout of Megatron Bridge",
+    "module:pkg.mod:Class": "your class, an Implementation or any with methods named after operations",
+    "museum:ID": "the re-created bug ID",
+}
+"""Forms of target specifications and what they mean."""
+
+
+class TargetError(Exception):
+    """A target cannot be loaded; one sentence with the way out."""
+
+
+@dataclass(frozen=True)
+class TargetSpec:
+    """A target specification, taken apart.
+
+    Attributes:
+        kind: ``reference``, ``megatron-bridge``, ``module`` or ``museum``.
+        version: wanted release, None for whatever is there.
+        location: folder of a checkout, ``pkg.mod:Class``, or id of a bug.
+    """
+
+    kind: str
+    version: str | None = None
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a loaded target is.
+
+    Attributes:
+        name: name of the software or class.
+        version: its release, "" when it has none.
+        versions: releases of everything that was measured, by distribution name.
+        imported: how it came into the process.
+        stand_ins: packages and functions that were stood in for.
+        operations: names of its operations.
+    """
+
+    name: str
+    version: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    imported: str = "plain"
+    stand_ins: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+
+
+def parse(target: str) -> TargetSpec:
+    """Take a target specification apart.
+
+    Raises:
+        TargetError: it has none of the ``KNOWN`` forms.
+    """
+    kind, _, rest = target.partition(":")
+    if kind == "module" and rest.count(":") == 1 and all(rest.split(":")):
+        return TargetSpec(kind, location=rest)
+    if kind == "museum" and rest:
+        return TargetSpec(kind, location=rest)
+    if target in {"reference", BRIDGE}:
+        return TargetSpec(target)
+    for separator in ("==", "@"):
+        name, found, value = target.partition(separator)
+        if name == BRIDGE and found and value:
+            return TargetSpec(name, version=value) if separator == "==" else TargetSpec(name, location=value)
+    close = difflib.get_close_matches(target, ["reference", BRIDGE], n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    raise TargetError(f"{target!r} is no target; {hint}known are {', '.join(KNOWN)}")
+
+
+def load(target: str) -> Implementation:
+    """The implementation that a target specification names.
+
+    Raises:
+        TargetError: it cannot be had.
+    """
+    spec = parse(target)
+    match spec:
+        case TargetSpec("reference"):
+            return ReferenceImplementation()
+        case TargetSpec("museum", location=str(id)):
+            return _bug(id)
+        case TargetSpec("module", location=str(location)):
+            return _from_module(location)
+        case _:
+            return _bridge(spec)
+
+
+def adapt(implementation: object) -> Implementation:
+    """An implementation from one, or from any object or class with methods named after operations."""
+    made = implementation() if isinstance(implementation, type) else implementation
+    return made if isinstance(made, Implementation) else DuckTyped(made)
+
+
+def describe(implementation: Implementation) -> Description:
+    """What a loaded target is."""
+    operations = tuple(sorted(implementation.operations()))
+    if isinstance(implementation, MegatronBridge):
+        imported = implementation.imported
+        return Description(
+            name=BRIDGE,
+            version=imported.versions[BRIDGE],
+            versions=dict(imported.versions),
+            imported=imported.how,
+            stand_ins=(*imported.stand_ins, *imported.replaced),
+            operations=operations,
+        )
+    if type(implementation) is ReferenceImplementation:
+        version = importlib.metadata.version("packproof")
+        return Description("reference", version, {"packproof": version}, operations=operations)
+    inner = implementation.inner if isinstance(implementation, DuckTyped) else implementation
+    return Description(type(inner).__qualname__, operations=operations)
+
+
+def _bug(id: str) -> Implementation:
+    bugs = museum()
+    if id not in bugs:
+        close = difflib.get_close_matches(id, bugs, n=3) or list(bugs)[:3]
+        raise TargetError(f"the museum has no bug {id!r}; `packproof list bugs` shows all, such as {', '.join(close)}")
+    return bugs[id].implementation()
+
+
+def _bridge(spec: TargetSpec) -> Implementation:
+    try:
+        bridge = MegatronBridge(_source(Path(spec.location)) if spec.location else None)
+    except IsolationError as error:
+        raise TargetError(str(error)) from error
+    version = bridge.imported.versions[BRIDGE]
+    if spec.version not in {None, version}:
+        raise TargetError(
+            f"this process has megatron-bridge {version}, not {spec.version}; let `packproof run` fetch that release"
+        )
+    return bridge
+
+
+def _source(folder: Path) -> Path:
+    """The import folder of a checkout."""
+    return folder / "src" if (folder / "src").is_dir() else folder
+
+
+def _from_module(location: str) -> Implementation:
+    module_name, _, class_name = location.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
+            raise TargetError(
+                f"there is no module {module_name!r} in {here} or the environment; "
+                "run packproof in the folder that holds it, or install it"
+            ) from error
+        raise TargetError(f"module {module_name!r} cannot be imported: {error}; install what it needs") from error
+    except (Exception, SystemExit) as error:
+        raise TargetError(
+            f"module {module_name!r} fails while it is imported ({_said(error)}); make it importable first"
+        ) from error
+    made = getattr(module, class_name, None)
+    if not isinstance(made, type):
+        classes = sorted(name for name, value in vars(module).items() if isinstance(value, type))
+        close = difflib.get_close_matches(class_name, classes, n=1)
+        hint = f"; did you mean {close[0]}?" if close else f"; its classes: {', '.join(classes) or 'none'}"
+        raise TargetError(f"module {module_name!r} has no class {class_name!r}{hint}")
+    try:
+        return adapt(made)
+    except (Exception, SystemExit) as error:
+        raise TargetError(
+            f"{class_name}() fails ({_said(error)}); a target is made without arguments, so give it a constructor "
+            "that needs none"
+        ) from error
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,64 @@
+"""Packed rows in Bridge's stored form, and its packed files."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conformance.targets.megatron_bridge.modules import bridge
+from conformance.targets.megatron_bridge.tokenizer import TokenIds
+from reference_impl.documents import PackedRow
+
+PARQUET = (".parquet", ".pq")
+
+
+def to_record(row: PackedRow) -> dict[str, list[Any]]:
+    """A row as ``fill_packing_strategy`` returns it; Bridge's files have no place for ``valid``."""
+    return {
+        "input_ids": row.tokens.tolist(),
+        "loss_mask": row.loss_mask.tolist(),
+        "seq_start_id": row.starts.tolist(),
+    }
+
+
+def from_record(record: Mapping[str, Any]) -> PackedRow:
+    """A row from Bridge's stored form."""
+    return _row(record["input_ids"], record["loss_mask"], record["seq_start_id"])
+
+
+def has_parquet() -> bool:
+    """Whether this release packs into Parquet; the oldest ones only know NumPy's format."""
+    return importlib.util.find_spec("megatron.bridge.data.datasets.packed_parquet") is not None
+
+
+def write_rows(rows: Sequence[PackedRow], path: Path) -> None:
+    """Write a packed file as ``prepare_packed_sequence_data`` does: Parquet by suffix, else NumPy's pickled format."""
+    records = [to_record(row) for row in rows]
+    if path.name.lower().endswith(PARQUET):
+        bridge("data.datasets.packed_parquet").write_packed_parquet(records, path)
+    else:
+        np.save(path, records)  # pyright: ignore[reportArgumentType] - a list of dicts, as Bridge passes it
+
+
+def read_rows(path: Path) -> tuple[PackedRow, ...]:
+    """Rows of a packed file as the packed dataset of its suffix loads them."""
+    dataset = open_dataset(path, TokenIds(0, 0))
+    samples = (dataset[index] for index in range(len(dataset)))
+    return tuple(_row(item["input_ids"], item["loss_mask"], item["seq_boundaries"][:-1]) for item in samples)
+
+
+def open_dataset(path: Path, tokenizer: object, **settings: object) -> Any:
+    """The packed dataset that Bridge's own factory chooses for a path."""
+    return bridge("data.datasets.sft").create_sft_dataset(path, tokenizer, **settings)
+
+
+def _row(tokens: Any, loss_mask: Any, starts: Any) -> PackedRow:
+    return PackedRow(
+        tokens=np.array(tokens, dtype=np.int64),
+        loss_mask=np.array(loss_mask, dtype=np.bool_),
+        starts=np.array(starts, dtype=np.int64),
+    )

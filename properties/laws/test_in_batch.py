@@ -1,0 +1,279 @@
+"""INB: the rows of a padded batch as one packed stream; which tokens arrive, and what stands between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from properties.claims import holds, is_deliberate, same
+from properties.law import law
+from properties.segments import (
+    ALIGNMENT_PADDING,
+    TWO_ROWS,
+    packed_layout,
+    padding_slots,
+    pick,
+    real_slots,
+    real_tokens,
+)
+from properties.strategies.batches import (
+    left_padded,
+    pad_ids,
+    right_padded,
+    with_holes,
+    with_inner_pad_tokens,
+    with_trailing_pad_tokens,
+)
+from reference_impl.batches import AnyArray, PaddedBatch, ThdBatch
+from reference_impl.documents import BoolArray, IntArray
+from reference_impl.interface import Implementation, Op
+
+NEEDS = {Op.PACK_IN_BATCH}
+MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
+
+
+def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch, multiple: int, pad_id: int) -> None:
+    expected = batch.tokens[real_tokens(batch, pad_id)]
+    tokens = pick(packed.tokens, real_slots(batch, multiple, pad_id), "every segment starts with its real tokens")
+    same(tokens, expected, "the packed stream holds every real token once and in order")
+
+
+def _keeps_real_tokens_or_refuses(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    try:
+        packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    except Exception as error:
+        if is_deliberate(error):
+            return
+        raise
+    _keeps_real_tokens(packed, batch, multiple, pad_id)
+
+
+# Which tokens arrive -------------------------------------------------------------------------------------------------
+
+
+@law(
+    "INB-001",
+    needs=NEEDS,
+    harm="tokens are lost, trained twice, or attend to another row",
+    sources=("P-PERM", "MB-17"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_every_real_token_is_packed_once_and_in_order(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Every segment begins with the real tokens of one right-padded row, in order."""
+    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), batch, multiple, pad_id)
+
+
+@law(
+    "INB-001",
+    facet="left padding",
+    needs=NEEDS,
+    harm="padding is trained in the place of content",
+    sources=("MB-18", "S22", "P-PERM"),
+    activity=TWO_ROWS,
+)
+@given(batch=left_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_tokens_behind_left_padding_are_packed(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Rows whose mask says that they are left-padded keep their real tokens, or are refused."""
+    _keeps_real_tokens_or_refuses(implementation, batch, multiple, pad_id)
+
+
+@law(
+    "INB-001",
+    facet="hole in the mask",
+    needs=NEEDS,
+    harm="padding is trained in the place of content",
+    sources=("S22", "P-PERM"),
+)
+@given(batch=with_holes(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_tokens_around_a_hole_are_packed(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Rows whose mask has a hole keep the real tokens on both sides of it, or are refused."""
+    _keeps_real_tokens_or_refuses(implementation, batch, multiple, pad_id)
+
+
+@law(
+    "INB-001",
+    facet="trailing tokens equal to the pad id",
+    needs=NEEDS,
+    harm="the end of a document is lost where the pad id is also a token",
+    sources=("MB-17", "S22", "P-VALUE"),
+    activity=TWO_ROWS,
+)
+@given(batch=with_trailing_pad_tokens(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_mask_is_believed_over_token_values(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """A last token that the mask calls real is kept, also where it equals the pad id.
+
+    Without a mask such a token cannot be told from padding, so that nothing can be demanded there.
+    """
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    same(packed.layout.padded, packed_layout(batch, multiple, pad_id).padded, "every real token has a slot")
+    _keeps_real_tokens(packed, batch, multiple, pad_id)
+
+
+@law(
+    "INB-001",
+    facet="inner tokens equal to the pad id",
+    needs=NEEDS,
+    harm="content is dropped where the pad id is also a token",
+    sources=("P-VALUE", "P-PERM"),
+    activity=TWO_ROWS,
+)
+@given(batch=with_inner_pad_tokens(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_inner_tokens_equal_to_the_pad_id_are_packed(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Padding is never inside a row, so that a pad id between two other tokens is content, also without a mask."""
+    masked = replace(batch, padding_mask=_up_to_last_other(batch.tokens, pad_id))
+    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), masked, multiple, pad_id)
+
+
+def _up_to_last_other(tokens: IntArray, pad_id: int) -> BoolArray:
+    """True up to the last token of each row that is not the pad id (B, S); every row has one."""
+    behind = np.argmax(tokens[:, ::-1] != pad_id, axis=1)
+    return np.arange(tokens.shape[1]) < tokens.shape[1] - behind[:, None]
+
+
+@law(
+    "INB-002",
+    needs=NEEDS,
+    harm="the loss compares a token with the target of another",
+    sources=("P-ALIGN", "I7"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+def test_labels_follow_their_tokens(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """The label of a real token stands in the slot of that token."""
+    _follows_tokens(
+        implementation.pack_in_batch(batch, multiple, pad_id).labels, batch.labels, batch, multiple, pad_id
+    )
+
+
+@law(
+    "INB-003",
+    needs=NEEDS,
+    harm="prompts are trained and answers are not",
+    sources=("P-MASK", "I7"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+def test_loss_weights_follow_their_tokens(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """The loss weight of a real token stands in the slot of that token."""
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    _follows_tokens(packed.loss_mask, batch.loss_mask, batch, multiple, pad_id)
+
+
+@law(
+    "INB-004",
+    needs=NEEDS,
+    harm="tokens are rotated to the place of another",
+    sources=("P-POS", "HF-01", "I7"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_positions_follow_their_tokens(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """A real token keeps the position that it had in its row, whatever the first one is."""
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    _follows_tokens(packed.position_ids, batch.position_ids, batch, multiple, pad_id)
+
+
+def _follows_tokens(
+    packed: AnyArray | None, rows: AnyArray | None, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    sentence = "what belongs to a real token stands in its slot"
+    holds(packed is not None and rows is not None, sentence, got=packed)
+    if packed is not None and rows is not None:
+        found = pick(packed, real_slots(batch, multiple, pad_id), sentence)
+        same(found, rows[real_tokens(batch, pad_id)], sentence)
+
+
+# Alignment padding ---------------------------------------------------------------------------------------------------
+
+
+def _padding_of(values: AnyArray | None, batch: PaddedBatch, multiple: int, pad_id: int) -> AnyArray:
+    slots = padding_slots(batch, multiple, pad_id)
+    return pick(np.empty(0) if values is None else values, slots, "alignment padding has slots in every array")
+
+
+@law(
+    "INB-005",
+    needs=NEEDS,
+    harm="the model reads tokens that nobody wrote",
+    sources=("P-PADDED", "I19", "RL-01"),
+    activity=ALIGNMENT_PADDING,
+)
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_alignment_padding_holds_the_pad_id(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Slots behind the real tokens of a segment hold the pad id."""
+    padding = _padding_of(implementation.pack_in_batch(batch, multiple, pad_id).tokens, batch, multiple, pad_id)
+    same(padding, np.full(padding.shape, pad_id), "alignment padding holds the pad id")
+
+
+@law(
+    "INB-006",
+    needs=NEEDS,
+    harm="padding is trained",
+    sources=("P-ALIGN", "I19", "RL-01"),
+    activity=ALIGNMENT_PADDING,
+)
+@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+def test_alignment_padding_has_no_target(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Slots behind the real tokens of a segment have the label -100."""
+    padding = _padding_of(implementation.pack_in_batch(batch, multiple, pad_id).labels, batch, multiple, pad_id)
+    same(padding, np.full(padding.shape, -100), "the label of alignment padding is ignored")
+
+
+@law(
+    "INB-007",
+    needs=NEEDS,
+    harm="padding is trained, and counted as trained tokens",
+    sources=("P-MASK", "RL-01"),
+    activity=ALIGNMENT_PADDING,
+)
+@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+def test_alignment_padding_weighs_nothing(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Slots behind the real tokens of a segment have the loss weight 0."""
+    padding = _padding_of(implementation.pack_in_batch(batch, multiple, pad_id).loss_mask, batch, multiple, pad_id)
+    same(padding, np.zeros(padding.shape), "alignment padding weighs nothing in the loss")
+
+
+@law(
+    "INB-008",
+    needs=NEEDS,
+    harm="each slot of padding looks like a document of its own",
+    sources=("P-POS", "TR-03"),
+    activity=ALIGNMENT_PADDING,
+)
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_positions_run_on_through_alignment_padding(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """In alignment padding, positions go on counting from the last real token."""
+    positions = implementation.pack_in_batch(batch, multiple, pad_id).position_ids
+    padding = _padding_of(positions, batch, multiple, pad_id)
+    before = pick(positions, padding_slots(batch, multiple, pad_id) - 1, "padding comes behind real tokens")
+    same(padding, before + 1, "positions run on through alignment padding")

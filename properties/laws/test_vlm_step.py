@@ -1,0 +1,264 @@
+"""INB: what the VLM training step makes of a micro batch. It derives the multiple itself and pads with id 0."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from properties.claims import is_deliberate, same
+from properties.law import Activity, law
+from properties.segments import TWO_ROWS, packed_layout, pick, real_slots, real_tokens, slots_per_segment
+from properties.strategies.batches import (
+    left_padded,
+    parallelisms,
+    right_padded,
+    with_empty_rows,
+    with_holes,
+    with_only_empty_rows,
+    with_trailing_pad_tokens,
+)
+from reference_impl.batches import PaddedBatch, Parallelism, ThdBatch
+from reference_impl.interface import Implementation, Op
+
+NEEDS = {Op.VLM_STEP}
+PAD_ID = 0
+ZERO = st.just(PAD_ID)
+
+
+def required_multiple(parallelism: Parallelism) -> int:
+    """What every segment must be divisible by: 2W chunks, and with sequence parallelism CP * TP equal parts."""
+    for_context = 2 * parallelism.context if parallelism.context > 1 else 1
+    return math.lcm(for_context, parallelism.context * parallelism.tensor if parallelism.sequence_parallel else 1)
+
+
+def _sequence_parallel(parallelism: Parallelism, **_: object) -> bool:
+    return parallelism.sequence_parallel and parallelism.tensor > 1
+
+
+SEQUENCE_PARALLEL = Activity("sequence parallelism over two or more ranks", _sequence_parallel, 0.2)
+
+
+def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch, parallelism: Parallelism) -> None:
+    slots = real_slots(batch, required_multiple(parallelism), PAD_ID)
+    tokens = pick(packed.tokens, slots, "every segment starts with its real tokens")
+    same(tokens, batch.tokens[real_tokens(batch, PAD_ID)], "the stream holds every real token once and in order")
+
+
+def _keeps_real_tokens_or_refuses(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    try:
+        packed = implementation.vlm_step(batch, parallelism)
+    except Exception as error:
+        if is_deliberate(error):
+            return
+        raise
+    _keeps_real_tokens(packed, batch, parallelism)
+
+
+# Alignment -----------------------------------------------------------------------------------------------------------
+
+
+@law(
+    "INB-019",
+    needs=NEEDS,
+    harm="context parallelism cannot cut the segments",
+    sources=("P-PADDED", "I19", "MB-17"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms(context_at_least=2))
+def test_vlm_segments_can_be_cut_for_context_parallelism(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """With context parallelism, the slots of every segment are a multiple of 2 * CP."""
+    slots = slots_per_segment(implementation.vlm_step(batch, parallelism).layout)
+    same(slots % (2 * parallelism.context), np.zeros(slots.shape), "every segment has 2 * CP equal chunks")
+
+
+@law(
+    "INB-020",
+    needs=NEEDS,
+    harm="sequence parallelism cannot scatter the stream",
+    sources=("P-PADDED", "I19", "MB-17", "ML-06"),
+    activity=SEQUENCE_PARALLEL,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_vlm_segments_can_be_scattered_for_sequence_parallelism(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """With sequence parallelism, the slots of every segment are a multiple of CP * TP."""
+    parts = parallelism.context * parallelism.tensor if parallelism.sequence_parallel else 1
+    slots = slots_per_segment(implementation.vlm_step(batch, parallelism).layout)
+    same(slots % parts, np.zeros(slots.shape), "every segment has CP * TP equal parts")
+
+
+@law(
+    "INB-021",
+    needs=NEEDS,
+    harm="memory and time go to padding that nothing asks for",
+    sources=("I19", "MB-17"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms(context_at_least=2))
+def test_vlm_segments_have_no_more_padding_than_needed(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """With context parallelism, segments end at the next multiple of lcm(2 * CP, CP * TP), or of 2 * CP."""
+    expected = packed_layout(batch, required_multiple(parallelism), PAD_ID).padded
+    same(implementation.vlm_step(batch, parallelism).layout.padded, expected, "segments end at the next multiple")
+
+
+@law(
+    "INB-021",
+    facet="no context parallelism",
+    needs=NEEDS,
+    harm="memory and time go to padding that nothing asks for",
+    sources=("I19", "MB-17"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), tensor=st.sampled_from((1, 2, 4)), sequence_parallel=st.booleans())
+def test_vlm_segments_are_not_padded_for_one_context_rank(
+    implementation: Implementation, batch: PaddedBatch, tensor: int, sequence_parallel: bool
+) -> None:
+    """Without context parallelism, segments are padded for sequence parallelism or not at all."""
+    parallelism = Parallelism(tensor=tensor, sequence_parallel=sequence_parallel)
+    expected = packed_layout(batch, tensor if sequence_parallel else 1, PAD_ID).padded
+    same(implementation.vlm_step(batch, parallelism).layout.padded, expected, "segments end at the next multiple")
+
+
+# Tokens --------------------------------------------------------------------------------------------------------------
+
+
+@law(
+    "INB-022",
+    needs=NEEDS,
+    harm="tokens are lost, trained twice, or attend to another row",
+    sources=("P-PERM", "MB-17"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_vlm_step_packs_every_real_token_once_and_in_order(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Every segment begins with the real tokens of one right-padded row, in order."""
+    _keeps_real_tokens(implementation.vlm_step(batch, parallelism), batch, parallelism)
+
+
+@law(
+    "INB-022",
+    facet="left padding",
+    needs=NEEDS,
+    harm="padding is trained in the place of content",
+    sources=("MB-18", "S22", "P-PERM"),
+    activity=TWO_ROWS,
+)
+@given(batch=left_padded(ZERO), parallelism=parallelisms())
+def test_vlm_step_packs_tokens_behind_left_padding(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Rows whose mask says that they are left-padded keep their real tokens, or are refused."""
+    _keeps_real_tokens_or_refuses(implementation, batch, parallelism)
+
+
+@law(
+    "INB-022",
+    facet="hole in the mask",
+    needs=NEEDS,
+    harm="padding is trained in the place of content",
+    sources=("S22", "P-PERM"),
+)
+@given(batch=with_holes(ZERO), parallelism=parallelisms())
+def test_vlm_step_packs_tokens_around_a_hole(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Rows whose mask has a hole keep the real tokens on both sides of it, or are refused."""
+    _keeps_real_tokens_or_refuses(implementation, batch, parallelism)
+
+
+@law(
+    "INB-022",
+    facet="trailing tokens equal to the pad id",
+    needs=NEEDS,
+    harm="the end of a document is lost where 0 is also a token",
+    sources=("MB-17", "S22", "P-VALUE"),
+    activity=TWO_ROWS,
+)
+@given(batch=with_trailing_pad_tokens(ZERO), parallelism=parallelisms())
+def test_vlm_step_believes_the_mask_over_token_values(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """A last token that the mask calls real is kept, also where it is 0; without a mask nothing can be demanded."""
+    packed = implementation.vlm_step(batch, parallelism)
+    expected = packed_layout(batch, required_multiple(parallelism), PAD_ID).padded
+    same(packed.layout.padded, expected, "every real token has a slot")
+    _keeps_real_tokens(packed, batch, parallelism)
+
+
+@law(
+    "INB-022",
+    facet="empty rows",
+    needs=NEEDS,
+    harm="a row without content shifts or ends the batch",
+    sources=("S22", "P-TOTAL"),
+)
+@given(batch=with_empty_rows(ZERO), parallelism=parallelisms())
+def test_vlm_step_leaves_out_empty_rows(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Rows without a real token contribute no segment and no slot."""
+    packed = implementation.vlm_step(batch, parallelism)
+    expected = packed_layout(batch, required_multiple(parallelism), PAD_ID).padded
+    same(packed.layout.padded, expected, "an empty row has no segment")
+    _keeps_real_tokens(packed, batch, parallelism)
+
+
+@law(
+    "INB-022",
+    facet="only empty rows",
+    needs=NEEDS,
+    harm="a micro batch without content ends the run",
+    sources=("VL-03", "S19", "P-TOTAL"),
+)
+@given(batch=with_only_empty_rows(ZERO), parallelism=parallelisms())
+def test_vlm_step_makes_an_empty_stream_of_empty_rows(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """A micro batch without any real token becomes a stream of no slot, whose boundaries are ``[0]``."""
+    packed = implementation.vlm_step(batch, parallelism)
+    same(packed.tokens.size, 0, "the stream has no slot")
+    same(packed.layout.padded, np.zeros(1), "the boundaries are those of no segment")
+
+
+@law("INB-023", needs=NEEDS, harm="pipeline stages without a loss crash", sources=("MB-21", "P-TOTAL"))
+@given(batch=right_padded(ZERO, labels="never"), parallelism=parallelisms())
+def test_vlm_step_packs_batches_without_labels(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """A micro batch without labels and loss mask is packed like any other, and has none afterwards."""
+    packed = implementation.vlm_step(batch, parallelism)
+    same(packed.labels, None, "labels stay absent")
+    same(packed.loss_mask, None, "the loss mask stays absent")
+
+
+@law(
+    "INB-024",
+    needs=NEEDS | {Op.PACK_IN_BATCH},
+    harm="the step trains on other tokens than the packer is tested with",
+    sources=("P-EQUIV",),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_vlm_step_is_in_batch_packing_with_its_multiple(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """The step's stream is that of in-batch packing with the required multiple and pad id 0, in every array."""
+    packed = implementation.vlm_step(batch, parallelism)
+    expected = implementation.pack_in_batch(batch, required_multiple(parallelism), PAD_ID)
+    same(packed.tokens, expected.tokens, "tokens are those of in-batch packing")
+    same(packed.labels, expected.labels, "labels are those of in-batch packing")
+    same(packed.loss_mask, expected.loss_mask, "loss weights are those of in-batch packing")
+    same(packed.position_ids, expected.position_ids, "positions are those of in-batch packing")
+    same(packed.max_seqlen, expected.max_seqlen, "the longest segment is that of in-batch packing")

@@ -1,0 +1,1 @@
+"""How inputs are drawn: public, for use in tests of other packers."""

@@ -1,0 +1,163 @@
+"""Capacities, lengths and bins where packers go wrong: at the capacity and its fractions, beside powers of two.
+
+All lengths are runtime lengths (slots). ``parted`` lets a law take several inputs that fit each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from reference_impl.documents import Algorithm, IntArray
+
+algorithms: SearchStrategy[Algorithm] = st.sampled_from(Algorithm)
+
+seeds: SearchStrategy[int] = st.integers(0, 2**31 - 1)
+
+multiples: SearchStrategy[int] = st.sampled_from((2, 4, 8, 3, 6, 12))
+"""What documents are padded to: 2 * CP, lcm(2 * CP, CP * TP), and odd ones."""
+
+_POWERS_AND_CP_MULTIPLES = (2, 4, 8, 12, 16, 24, 32, 48, 64)
+
+
+def parted[A, B](both: SearchStrategy[tuple[A, B]]) -> tuple[SearchStrategy[A], SearchStrategy[B]]:
+    """Two strategies that draw the halves of one pair.
+
+    Example:
+        _lengths, _capacity = parted(lengths_and_capacity())
+
+        @given(lengths=_lengths, capacity=_capacity)
+        def test(lengths, capacity): ...  # no length exceeds the capacity
+    """
+    once = st.shared(both)
+    return once.map(_first), once.map(_second)
+
+
+def parted3[A, B, C](
+    all_three: SearchStrategy[tuple[A, B, C]],
+) -> tuple[SearchStrategy[A], SearchStrategy[B], SearchStrategy[C]]:
+    """As ``parted``, for three."""
+    once = st.shared(all_three)
+    return once.map(_first), once.map(_second), once.map(_third)
+
+
+def _first[A](group: tuple[A, *tuple[object, ...]]) -> A:
+    return group[0]
+
+
+def _second[B](group: tuple[object, B, *tuple[object, ...]]) -> B:
+    return group[1]
+
+
+def _third[C](group: tuple[object, object, C, *tuple[object, ...]]) -> C:
+    return group[2]
+
+
+@cache
+def capacities(smallest: int = 4, largest: int = 64) -> SearchStrategy[int]:
+    """Capacities, with powers of two, their neighbours and multiples of CP sizes often among them."""
+    return st.sampled_from(awkward(largest, smallest)) | st.integers(smallest, largest)
+
+
+@cache
+def awkward(capacity: int, smallest: int = 1) -> tuple[int, ...]:
+    """Lengths that go wrong first, ascending: near capacity / k, powers of two and CP multiples +-1, the extremes.
+
+    Args:
+        capacity: the largest of them.
+        smallest: the smallest of them.
+    """
+    centres = {capacity // k for k in (1, 2, 3, 4)} | set(_POWERS_AND_CP_MULTIPLES) | {smallest}
+    near = {centre + offset for centre in centres for offset in (-1, 0, 1)}
+    return tuple(sorted(length for length in near if smallest <= length <= capacity))
+
+
+@cache
+def awkward_lengths(capacity: int, smallest: int = 1) -> SearchStrategy[int]:
+    """One of the ``awkward`` lengths."""
+    return st.sampled_from(awkward(capacity, smallest))
+
+
+@cache
+def lengths_up_to(capacity: int, smallest: int = 1) -> SearchStrategy[int]:
+    """One length, often an ``awkward`` one."""
+    return awkward_lengths(capacity, smallest) | st.integers(smallest, capacity)
+
+
+_kinds = st.sampled_from(("any", "awkward", "equal", "exact"))
+
+
+@st.composite
+def length_lists(
+    draw: st.DrawFn, capacity: int, *, smallest: int = 1, fewest: int = 1, most: int = 8, multiple: int = 1
+) -> list[int]:
+    """Lengths that each fit: any, awkward, all equal, or in groups that fill bins to the last slot.
+
+    Args:
+        draw: given by Hypothesis.
+        capacity: largest length.
+        smallest: smallest length.
+        fewest: fewest lengths.
+        most: most lengths.
+        multiple: what lengths and groups are padded to; groups fill the last multiple within ``capacity``.
+    """
+    limit = capacity // multiple * multiple
+    kind = draw(_kinds)
+    if kind == "any":
+        return draw(st.lists(lengths_up_to(limit, smallest), min_size=fewest, max_size=most))
+    if kind == "awkward":
+        return draw(st.lists(awkward_lengths(limit, smallest), min_size=fewest, max_size=most))
+    if kind == "equal":
+        return [draw(lengths_up_to(limit, smallest))] * draw(st.integers(fewest, most))
+    filling = _filling(limit, draw(st.lists(st.integers(smallest, limit), min_size=1, max_size=most)), smallest)
+    first = draw(st.integers(0, len(filling) - 1))
+    repeated = [*filling[first:], *filling[:first]] * max(1, -(-fewest // len(filling)))
+    return repeated[: max(most, fewest)]
+
+
+def _filling(total: int, wanted: Sequence[int], smallest: int) -> list[int]:
+    """``wanted`` lengths as far as they go, and a last one so that they fill ``total`` exactly."""
+    group: list[int] = []
+    free = total
+    for length in wanted:
+        if free - length < smallest:
+            break
+        group.append(length)
+        free -= length
+    return [*group, free]
+
+
+@st.composite
+def lengths_and_capacity(
+    draw: st.DrawFn, *, smallest: int = 1, fewest: int = 1, most: int = 8
+) -> tuple[IntArray, int]:
+    """Lengths (n,) and a capacity that holds each of them."""
+    capacity = draw(capacities())
+    return as_array(draw(length_lists(capacity, smallest=smallest, fewest=fewest, most=most))), capacity
+
+
+@st.composite
+def overlong_lengths_and_capacity(draw: st.DrawFn) -> tuple[IntArray, int]:
+    """Lengths (n,) and a capacity; at least one length exceeds it, by one slot or by far."""
+    capacity = draw(capacities())
+    fitting = draw(length_lists(capacity, fewest=0, most=5))
+    beyond = draw(st.sampled_from((capacity + 1, capacity + 2, 2 * capacity, 3 * capacity + 1)))
+    position = draw(st.integers(0, len(fitting)))
+    return as_array([*fitting[:position], beyond, *fitting[position:]]), capacity
+
+
+@st.composite
+def counts_and_capacity(draw: st.DrawFn, *, smallest: int = 1) -> tuple[IntArray, int]:
+    """A histogram (max_length + 1,) with at least one document, and a capacity that holds the longest."""
+    lengths, capacity = draw(lengths_and_capacity(smallest=smallest))
+    beyond = draw(st.sampled_from((0, 1, 5)))
+    return np.bincount(lengths, minlength=int(lengths.max()) + 1 + beyond).astype(np.int64), capacity
+
+
+def as_array(lengths: Sequence[int]) -> IntArray:
+    """Lengths as operations take them."""
+    return np.asarray(lengths, dtype=np.int64)

@@ -1,0 +1,171 @@
+"""The specification, behind the interface that everything else is measured with.
+
+Every method is thin: the rule is in the module that it names. Operations that are made of others call them through
+``self``, so that a re-created bug, which overrides one method, shows in all that is built on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import ClassVar, override
+
+from reference_impl import bins as first_fit
+from reference_impl import collate, context_parallel, in_batch, offline, rows_io, thd
+from reference_impl.batches import (
+    BoundaryMetadata,
+    CollateSpec,
+    Layout,
+    PaddedBatch,
+    Parallelism,
+    SequenceParams,
+    ThdBatch,
+)
+from reference_impl.config import TrainingConfig, Validation
+from reference_impl.documents import (
+    Algorithm,
+    Bins,
+    BoolArray,
+    Document,
+    Histogram,
+    IntArray,
+    PackedDataset,
+    PackedRow,
+    PackingStrategy,
+    PackSpec,
+)
+from reference_impl.interface import Implementation, PreparedFiles
+
+
+class ReferenceImplementation(Implementation):
+    """All operations, as they must be.
+
+    Attributes:
+        release: release of Megatron Bridge whose configuration rules ``validate`` applies; None means all of them.
+    """
+
+    name: ClassVar[str] = "reference"
+    release: ClassVar[str | None] = None
+
+    # Offline packing -------------------------------------------------------------------------------------------------
+
+    @override
+    def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+        return first_fit.assign_bins(lengths, capacity, algorithm, seed)
+
+    @override
+    def histogram(self, lengths: IntArray, max_length: int) -> Histogram:
+        return offline.histogram(lengths, max_length)
+
+    @override
+    def packing_strategy(self, counts: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> PackingStrategy:
+        return offline.packing_strategy(self, counts, capacity, algorithm, seed)
+
+    @override
+    def fill(
+        self, documents: Sequence[Document], bins: Bins, capacity: int, pad_id: int, seed: int
+    ) -> tuple[PackedRow, ...]:
+        del pad_id  # Megatron Bridge's signature; documents come padded.
+        return offline.fill(documents, bins, capacity, seed)
+
+    @override
+    def pad_document(self, document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
+        return offline.pad_document(document, max_length, multiple, pad_id)
+
+    @override
+    def pack_documents(self, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:
+        return offline.pack_documents(self, documents, spec)
+
+    @override
+    def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
+        dataset = self.pack_documents(documents, spec)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows, metadata = folder / "packed.parquet", folder / "metadata.json"
+        # Without its old metadata a folder is incomplete, which shows; with it, new rows would be misread.
+        metadata.unlink(missing_ok=True)
+        self.write_rows(dataset.rows, rows)
+        entries = json.dumps([asdict(dataset.metadata)]).encode()
+        rows_io.write_atomically(metadata, lambda file: file.write(entries))
+        return PreparedFiles(rows, (dataset.metadata,))
+
+    @override
+    def write_rows(self, rows: Sequence[PackedRow], path: Path) -> None:
+        rows_io.write_rows(rows, path)
+
+    @override
+    def read_rows(self, path: Path) -> tuple[PackedRow, ...]:
+        return rows_io.read_rows(path)
+
+    # Dataset and collation -------------------------------------------------------------------------------------------
+
+    @override
+    def epoch_order(self, n_rows: int, n_samples: int, seed: int) -> IntArray:
+        return collate.epoch_order(n_rows, n_samples, seed)
+
+    @override
+    def collate(self, rows: Sequence[PackedRow], indices: Sequence[int], spec: CollateSpec) -> tuple[ThdBatch, ...]:
+        return collate.collate(rows, indices, spec, self.epoch_order, self.position_ids)
+
+    # THD boundaries --------------------------------------------------------------------------------------------------
+
+    @override
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
+        return thd.sequence_params(metadata, self.sequence_index)
+
+    @override
+    def pack_in_batch(self, batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
+        return in_batch.pack_in_batch(batch, multiple, pad_id, self.pad_layout)
+
+    @override
+    def vlm_step(self, batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:
+        return self.pack_in_batch(batch, in_batch.padding_multiple(parallelism), in_batch.VLM_PAD_ID)
+
+    @override
+    def pad_layout(self, lengths: IntArray, multiple: int) -> Layout:
+        return thd.pad_layout(lengths, multiple)
+
+    @override
+    def sequence_index(self, layout: Layout, total: int) -> IntArray:
+        return thd.sequence_index(layout, total)
+
+    @override
+    def position_ids(self, layout: Layout) -> IntArray:
+        return thd.position_ids(layout)
+
+    @override
+    def padding_mask(self, layout: Layout) -> BoolArray:
+        return thd.padding_mask(layout)
+
+    @override
+    def merge_layouts(self, layouts: Sequence[Layout]) -> Layout:
+        return thd.merge_layouts(layouts)
+
+    # Context parallelism ---------------------------------------------------------------------------------------------
+
+    @override
+    def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
+        return context_parallel.partition(layout, world, rank)
+
+    @override
+    def slice_batch(self, batch: ThdBatch, world: int, rank: int) -> ThdBatch:
+        return context_parallel.slice_batch(batch, world, rank, self.partition)
+
+    @override
+    def gather(self, parts: Sequence[ThdBatch]) -> ThdBatch:
+        return context_parallel.gather(parts, self.partition)
+
+    @override
+    def local_boundaries(self, layout: Layout, world: int, rank: int) -> IntArray:
+        return context_parallel.local_boundaries(layout, world, rank)
+
+    # Configuration ---------------------------------------------------------------------------------------------------
+
+    @override
+    def validate(self, config: TrainingConfig) -> Validation:
+        # Rules know every model and release; packing itself needs none of that.
+        from reference_impl import rules  # noqa: PLC0415
+
+        broken = rules.check(config, self.release)
+        return Validation(accepted=not broken, errors=tuple(rule.message for rule in broken))

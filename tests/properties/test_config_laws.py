@@ -1,0 +1,83 @@
+"""The configuration laws: true of the reference, and each of them needed."""
+
+from functools import cache
+
+import pytest
+from hypothesis import settings
+
+from properties.law import Law, Verdict, catalogue
+from properties.museum import museum
+from reference_impl.config import TrainingConfig, Validation
+from reference_impl.interface import Implementation, Op
+from reference_impl.reference import ReferenceImplementation
+from reference_impl.rules import RULES, Severity
+
+EXAMPLES = settings(max_examples=300, database=None)
+LAWS = {key: law for key, law in catalogue().items() if law.area == "CFG"}
+BUGS = {id: bug for id, bug in museum().items() if bug.overrides == {Op.VALIDATE}}
+
+
+class Recorder(ReferenceImplementation):
+    """Remembers what is validated."""
+
+    def __init__(self) -> None:
+        self.seen: list[TrainingConfig] = []
+
+    def validate(self, config: TrainingConfig) -> Validation:  # noqa: D102
+        self.seen.append(config)
+        return super().validate(config)
+
+
+@cache
+def inputs_of(key: str) -> tuple[TrainingConfig, ...]:
+    """Configurations that a law draws, none twice."""
+    recorder = Recorder()
+    LAWS[key].run(recorder, profile=EXAMPLES)
+    return tuple(dict.fromkeys(recorder.seen))
+
+
+def kills(law: Law, implementation: Implementation) -> bool:
+    """Whether an input that the law draws for the reference tells the implementation from it."""
+    for config in inputs_of(law.key):
+        try:
+            law.check(implementation, config=config)
+        except Exception:
+            return True
+    return False
+
+
+def killers(id: str) -> list[str]:
+    return [key for key, law in LAWS.items() if kills(law, BUGS[id].implementation())]
+
+
+@pytest.mark.parametrize("key", LAWS)
+def test_law_holds_for_the_reference(key: str) -> None:
+    outcome = LAWS[key].run(ReferenceImplementation(), profile=EXAMPLES)
+    assert outcome.verdict is Verdict.PASSED, outcome.message
+
+
+@pytest.mark.parametrize("key", LAWS)
+def test_law_kills_a_bug(key: str) -> None:
+    killed = [id for id, bug in BUGS.items() if id != "V-bare-assert" and kills(LAWS[key], bug.implementation())]
+    assert killed, f"no bug of the museum breaks {key}"
+    assert LAWS[key].run(BUGS[killed[0]].implementation(), profile=EXAMPLES).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("id", BUGS)
+def test_bug_is_killed_by_some_law(id: str) -> None:
+    assert killers(id)
+
+
+def test_bug_without_a_message_is_killed_by_every_refusal() -> None:
+    refusals = {key for key in LAWS if key >= "CFG-010"}
+    assert set(killers("V-bare-assert")) == refusals
+
+
+def test_bug_of_one_mode_leaves_laws_of_other_modes_alone() -> None:
+    assert killers("S31-providers") == ["CFG-020[in-batch]", "CFG-040[in-batch]", "CFG-041[in-batch]"]
+
+
+def test_every_standing_error_has_a_law() -> None:
+    errors = {id for id, rule in RULES.items() if rule.severity is Severity.ERROR and rule.until is None}
+    named = {source.removeprefix("rule ") for law in LAWS.values() for source in law.sources}
+    assert errors <= named

@@ -1,0 +1,189 @@
+"""Laws themselves: what they find, whom they blame, and that they cannot pass on nothing."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from properties import law as laws
+from properties.claims import holds, same
+from properties.law import Activity, Law, Verdict, catalogue
+from properties.watch import Watched
+from reference_impl.documents import Algorithm, Bins, IntArray
+from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.interface import Implementation, Op
+
+
+class OneBinEach(Implementation):
+    def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+        return tuple((int(length),) for length in lengths)
+
+
+class LosesFives(OneBinEach):
+    def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+        return tuple(kept for kept in super().assign_bins(lengths, capacity, algorithm, seed) if kept != (5,))
+
+
+def make(test: Any, activity: Activity | None = None) -> Law:
+    laws._catalogue.pop("TST-001", None)
+    made = laws.law("TST-001", needs={Op.ASSIGN_BINS}, harm="none", sources=("test",), activity=activity)(test)
+    laws._catalogue.pop("TST-001")
+    return cast("Any", made).law
+
+
+def lengths_kept(implementation: Implementation, lengths: list[int]) -> None:
+    """Every length once."""
+    array = np.array(lengths, dtype=np.int64)
+    bins = implementation.assign_bins(array, 8, Algorithm.FIRST_FIT, 0)
+    same(sorted(length for kept in bins for length in kept), sorted(lengths), "every length is in a bin")
+
+
+KEPT = given(lengths=st.lists(st.integers(1, 8), max_size=6))
+
+
+def test_a_law_passes_on_what_obeys_it() -> None:
+    outcome = make(KEPT(lengths_kept)).run(OneBinEach())
+    assert outcome.verdict is Verdict.PASSED
+    assert outcome.examples == 100
+
+
+def test_a_law_finds_the_smallest_counterexample() -> None:
+    outcome = make(KEPT(lengths_kept)).run(LosesFives())
+    assert outcome.verdict is Verdict.FAILED
+    assert outcome.failure is not None
+    assert outcome.failure.inputs == {"lengths": [5]}
+    assert outcome.first_failure_at is not None
+    assert "every length is in a bin" in outcome.message
+
+
+def test_equal_seeds_draw_equal_examples() -> None:
+    law = make(KEPT(lengths_kept))
+    assert law.run(LosesFives(), run_seed=3).first_failure_at == law.run(LosesFives(), run_seed=3).first_failure_at
+    seen = {law.run(LosesFives(), run_seed=seed).first_failure_at for seed in range(8)}
+    assert len(seen) > 1
+
+
+def test_a_missing_operation_is_not_supported() -> None:
+    assert make(KEPT(lengths_kept)).run(Implementation()).verdict is Verdict.NOT_SUPPORTED
+
+
+@pytest.mark.parametrize("error", [NotSupported(Op.ASSIGN_BINS), Inexpressible("no")])
+def test_an_operation_that_refuses_every_input_is_not_supported(error: NotSupported) -> None:
+    class Refuses(OneBinEach):
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            raise error
+
+    assert make(KEPT(lengths_kept)).run(Refuses()).verdict is Verdict.NOT_SUPPORTED
+
+
+@pytest.mark.parametrize("error", [KeyError(12), SystemExit(1), RecursionError("deep")])
+def test_whatever_escapes_from_an_operation_is_blamed_on_the_target(error: BaseException) -> None:
+    class Falls(OneBinEach):
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            raise error
+
+    outcome = make(KEPT(lengths_kept)).run(Falls())
+    assert outcome.verdict is Verdict.FAILED
+    assert f"assign_bins raised {type(error).__name__}" in outcome.message
+
+
+def test_an_error_of_the_law_is_blamed_on_the_harness() -> None:
+    def broken(implementation: Implementation, lengths: list[int]) -> None:
+        del implementation
+        raise KeyError(lengths)
+
+    assert make(KEPT(broken)).run(OneBinEach()).verdict is Verdict.HARNESS_ERROR
+
+
+def test_a_target_that_changes_its_arguments_is_found_with_the_original_input() -> None:
+    class Sorts(OneBinEach):
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            lengths.sort()
+            return super().assign_bins(lengths, capacity, algorithm, seed)
+
+    def takes_an_array(implementation: Implementation, lengths: IntArray) -> None:
+        implementation.assign_bins(lengths, 8, Algorithm.FIRST_FIT, 0)
+
+    arrays = st.lists(st.integers(1, 8)).map(lambda lengths: np.array(lengths, dtype=np.int64))
+    outcome = make(given(lengths=arrays)(takes_an_array)).run(Sorts())
+    assert outcome.verdict is Verdict.FAILED
+    assert "leaves its arguments as they were" in outcome.message
+    assert outcome.failure is not None
+    assert cast("IntArray", outcome.failure.inputs["lengths"]).tolist() == [2, 1]
+
+
+def test_a_target_that_answers_differently_each_time_is_found() -> None:
+    class Fickle(OneBinEach):
+        calls = 0
+
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            self.calls += 1
+            return () if self.calls == 7 else super().assign_bins(lengths, capacity, algorithm, seed)
+
+    outcome = make(KEPT(lengths_kept)).run(Fickle())
+    assert outcome.verdict is Verdict.FAILED
+    assert "not deterministic" in outcome.message
+
+
+def test_a_law_that_draws_only_trivial_inputs_is_a_harness_error() -> None:
+    """The floor bites: a strategy that never draws three lengths cannot pass as a law about three."""
+    three = Activity("three lengths", lambda lengths: len(lengths) >= 3, 0.3)
+    trivial = make(given(lengths=st.lists(st.integers(1, 8), max_size=1))(lengths_kept), three)
+    outcome = trivial.run(OneBinEach())
+    assert outcome.verdict is Verdict.HARNESS_ERROR
+    assert "three lengths" in outcome.message
+    assert make(KEPT(lengths_kept), three).run(OneBinEach()).verdict is Verdict.PASSED
+
+
+def test_a_hanging_target_stops_the_search_at_once() -> None:
+    """pytest-timeout ends a test with an exception of pytest; it must not be taken for a failure and shrunk."""
+
+    class Hangs(OneBinEach):
+        calls = 0
+
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            self.calls += 1
+            pytest.fail("Timeout >1.0s")
+
+    hangs = Hangs()
+    outcome = make(KEPT(lengths_kept)).run(hangs)
+    assert outcome.verdict is Verdict.HUNG
+    assert hangs.calls == 1
+
+
+def test_a_law_without_strategies_is_run_once() -> None:
+    def once(implementation: Implementation) -> None:
+        holds(implementation.assign_bins(np.array([1]), 8, Algorithm.FIRST_FIT, 0), "there is a bin")
+
+    outcome = make(once).run(OneBinEach())
+    assert (outcome.verdict, outcome.examples) == (Verdict.PASSED, 1)
+
+
+def test_an_id_and_facet_cannot_be_used_twice() -> None:
+    with pytest.raises(ValueError, match="exists already"):
+        laws.law("BIN-001", needs=(), harm="", sources=())(lengths_kept) if catalogue() else None
+
+
+def test_a_law_is_an_ordinary_test() -> None:
+    """It can be called with any implementation, as pytest does with its fixture."""
+    test = settings(max_examples=5)(KEPT(lengths_kept))
+    cast("Any", test)(OneBinEach())
+    with pytest.raises(AssertionError, match="every length"):
+        cast("Any", settings(max_examples=200)(KEPT(lengths_kept)))(LosesFives())
+
+
+def test_watching_forwards_every_operation() -> None:
+    assert all(getattr(Watched, op.value) is not getattr(Implementation, op.value) for op in Op)
+
+
+def test_every_law_states_its_claim_harm_and_sources() -> None:
+    for law in catalogue().values():
+        assert law.text.endswith("."), law.key
+        assert law.harm, law.key
+        assert law.sources, law.key
+        assert law.needs, law.key
+        assert set(law.input_types()) == set(law.strategies), law.key
