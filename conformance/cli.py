@@ -87,7 +87,7 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
     sections: list[Section] = []
     if set(targets) != {"reference"}:
         with tempfile.TemporaryDirectory(prefix="packproof-") as scratch:
-            checked = _one(console, "reference", plan.for_reference(), Path(scratch) / "events.jsonl", "self-check")
+            checked = _one(console, "reference", plan.for_self_check(), Path(scratch) / "events.jsonl", "self-check")
             if exit_code(checked) not in {ExitCode.OK, ExitCode.NOTHING_RAN} or checked.truncated:
                 terminal.print_section(console, checked, None)
                 return _say(ExitCode.HARNESS, "the self-check failed: the reference breaks laws of its own")

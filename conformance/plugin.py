@@ -6,6 +6,8 @@ Loaded in every pytest run of an environment that has packproof, so it imports n
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Generator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +85,19 @@ def packproof_context(pytestconfig: pytest.Config, implementation: Implementatio
         profile=profile(option("--profile")),
         seed=option("--packproof-seed"),
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A pass-target test whose operation the target lacks is skipped, with the reason."""
+    del item
+    try:
+        return (yield)
+    except Exception as error:
+        errors: Any = sys.modules.get("reference_impl.errors")
+        if errors is not None and isinstance(error, errors.NotSupported):
+            pytest.skip(f"not supported: {error}")
+        raise
 
 
 @pytest.hookimpl(tryfirst=True)

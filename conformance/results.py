@@ -51,7 +51,7 @@ class SuiteResult:
 
 
 def suites(section: Section) -> tuple[SuiteResult, ...]:
-    """Pass targets of a section; empty when none was run."""
+    """Pass targets of a section; a target that lacks the operation is not held to the suite."""
     return tuple(
         SuiteResult(
             suite.name,
@@ -61,7 +61,8 @@ def suites(section: Section) -> tuple[SuiteResult, ...]:
             tuple(test for test in tests if test.verdict is not Status.PASSED),
         )
         for suite in SUITES
-        if (tests := [test for test in section.pass_targets if test.suite == suite.name])
+        if suite.operation in section.header.operations
+        and (tests := [test for test in section.pass_targets if test.suite == suite.name])
     )
 
 

@@ -20,6 +20,7 @@ from conformance.overlays import overlay
 from conformance.pass_targets import SUITES
 from conformance.targets.loading import Description, describe, load, parse
 from properties.law import catalogue
+from properties.profiles import SELF_CHECK
 
 HERE = Path(__file__).parent
 
@@ -44,9 +45,9 @@ class Plan:
     time_limit: int = 120
     baseline: str | None = None
 
-    def for_reference(self) -> Plan:
-        """The same laws on the reference, which has no known deviations."""
-        return replace(self, baseline="none")
+    def for_self_check(self) -> Plan:
+        """The same laws on the reference, which has no known deviations, with fewer examples."""
+        return replace(self, baseline="none", profile=SELF_CHECK)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """How hard the laws are tried.
 
-`pr` in pull requests, `nightly` at night, `deep` for the reference itself. ``PACKPROOF_EXAMPLES`` overrides the number
+`self-check` before a target is measured, `pr` in pull requests, `nightly` at night, `deep` for the reference itself. ``PACKPROOF_EXAMPLES`` overrides the number
 of examples of any profile. Registered explicitly, since Hypothesis loads a profile of its own where ``CI`` is set.
 """
 
@@ -10,8 +10,9 @@ import os
 
 from hypothesis import settings
 
-EXAMPLES = {"pr": 100, "nightly": 2_000, "deep": 20_000}
+EXAMPLES = {"self-check": 20, "pr": 100, "nightly": 2_000, "deep": 20_000}
 DEFAULT = "pr"
+SELF_CHECK = "self-check"
 
 
 def profile(name: str) -> settings:

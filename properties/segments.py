@@ -105,12 +105,12 @@ def valid_on_rank(layout: Layout, world: int, rank: int) -> IntArray:
 
 
 def pick(values: NDArray[Any], indices: AnyArray, sentence: str) -> NDArray[Any]:
-    """``values[indices]``, where the indices come from an implementation and may be out of range.
+    """``values[indices]``, where one of the two comes from an implementation and need not fit the other.
 
     Raises:
-        Broken: one of them is; ``sentence`` says what they should be.
+        Broken: an index is out of range or no integer; ``sentence`` says what should be.
     """
-    if indices.size and not (indices.min() >= 0 and indices.max() < values.size):
+    if indices.size and not (indices.dtype.kind in "iu" and indices.min() >= 0 and indices.max() < values.size):
         raise Broken(sentence, got=indices, expected=f"0 to {values.size - 1}")
     return values[indices]
 

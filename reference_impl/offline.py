@@ -300,13 +300,13 @@ def pack_documents(operations: Implementation, documents: Sequence[Document], sp
     """
     if spec.capacity < 1:
         raise PackingError("capacity", spec.capacity, "must be at least 1")
-    limit = length_limit(min(spec.max_length, spec.capacity), spec.pad_multiple)
-    kept = _within_limit(documents, limit, spec.overlong)
+    longest = min(spec.max_length, spec.capacity)
+    kept = _within_limit(documents, length_limit(longest, spec.pad_multiple), spec.overlong)
     if not kept:
         raise PackingError("documents", len(documents), "must leave a document to pack")
-    padded = [operations.pad_document(documents[index], limit, spec.pad_multiple, spec.pad_id) for index in kept]
+    padded = [operations.pad_document(documents[index], longest, spec.pad_multiple, spec.pad_id) for index in kept]
     lengths = np.array([runtime_length(document) for document in padded], dtype=np.int64)
-    counts = operations.histogram(lengths, limit).counts
+    counts = operations.histogram(lengths, longest).counts
     strategy = operations.packing_strategy(counts, spec.capacity, spec.algorithm, spec.seed)
     seed = spec.seed
     if spec.algorithm == Algorithm.FIRST_FIT_SHUFFLE:

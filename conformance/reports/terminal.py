@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console, Group
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from conformance import cases
@@ -111,7 +111,7 @@ def _by_area(section: Section) -> Table:
     for verdict in section.verdicts:
         found[verdict.verdict][verdict.law.partition("-")[0]] += 1
     shown = [status for status in Status if found[status]]
-    table = Table("area", *(Text(str(status), style=STYLE[status]) for status in shown), title="laws")
+    table = Table("area", *(Column(str(status), header_style=STYLE[status], justify="right") for status in shown))
     for area in sorted({verdict.law.partition("-")[0] for verdict in section.verdicts}):
         table.add_row(area, *(str(found[status][area] or "") for status in shown))
     table.add_section()

@@ -121,7 +121,7 @@ def adapt(implementation: object) -> Implementation:
 
 def describe(implementation: Implementation) -> Description:
     """What a loaded target is."""
-    operations = tuple(sorted(implementation.operations()))
+    operations = tuple(sorted(op.value for op in implementation.operations()))
     if isinstance(implementation, MegatronBridge):
         imported = implementation.imported
         return Description(

@@ -142,8 +142,7 @@ def test_inner_tokens_equal_to_the_pad_id_are_packed(
 
 def _up_to_last_other(tokens: IntArray, pad_id: int) -> BoolArray:
     """True up to the last token of each row that is not the pad id (B, S); every row has one."""
-    behind = np.argmax(tokens[:, ::-1] != pad_id, axis=1)
-    return np.arange(tokens.shape[1]) < tokens.shape[1] - behind[:, None]
+    return np.logical_or.accumulate((tokens != pad_id)[:, ::-1], axis=1)[:, ::-1]
 
 
 @law(

@@ -176,6 +176,7 @@ def test_local_boundaries_are_boundaries(
 ) -> None:
     """Local boundaries start at 0, do not decrease, and never exceed the slots that a rank owns."""
     local = implementation.local_boundaries(layout, world, rank)
+    same(local.shape, layout.valid.shape, "a rank has one boundary per segment and one more")
     same(local[:1], np.zeros(1), "local boundaries start at 0")
     holds(np.all(np.diff(local) >= 0), "local boundaries do not decrease", got=local)
     holds(np.all(local <= layout.padded // world), "a rank has no more valid tokens than slots", got=local)

@@ -16,7 +16,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from properties.strategies.lengths import algorithms, capacities, length_lists, multiples, seeds
+from properties.strategies.lengths import algorithms, capacities, length_lists, multiples, seeds, unpadded
 from reference_impl.documents import Bins, BoolArray, Document, IntArray, Overlong, PackSpec
 
 IDENTITY = 1000
@@ -241,7 +241,7 @@ def packings(
     run: Run = Run.ROOMY,
     kind: Kind = PLAIN,
     *,
-    multiple_of: SearchStrategy[int] | None = None,
+    multiple_of: SearchStrategy[int] = unpadded,
     overlong: Overlong = Overlong.TRUNCATE,
 ) -> tuple[tuple[Document, ...], PackSpec]:
     """Documents and settings of a packing run.
@@ -252,10 +252,10 @@ def packings(
         draw: given by Hypothesis.
         run: how one of the documents departs from the plain ones.
         kind: how all documents are made.
-        multiple_of: what documents are padded to; by default they are not padded.
+        multiple_of: what documents are padded to.
         overlong: policy for overlong documents.
     """
-    multiple = draw(multiple_of or st.just(1))
+    multiple = draw(multiple_of)
     sizes = draw(_sizes(run, multiple))
     lengths = draw(_plain_lengths(sizes.longest_plain, multiple, 0 if sizes.special else 1))
     position = draw(st.integers(0, len(lengths)))

@@ -11,11 +11,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
+import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from properties.segments import layout_of, with_zero_length_segments
 from reference_impl.batches import Layout
+from reference_impl.documents import IntArray
 
 WORLDS = (1, 2, 3, 4, 8)
 MULTIPLES = (1, 2, 4, 6, 8)
@@ -62,6 +64,16 @@ def layouts(
     """
     aligned = _or_any(world).map(_twice) if multiple is None else multiple
     return aligned.flatmap(lambda size: _layouts(size, padding, segments))
+
+
+def lengths(*, zero: bool = False) -> SearchStrategy[IntArray]:
+    """Valid lengths of one to six segments, before padding.
+
+    Args:
+        zero: at least one of them is 0; otherwise none is.
+    """
+    drawn = st.lists(st.integers(0 if zero else 1, 20), min_size=1, max_size=MOST_SEGMENTS)
+    return (st.builds(_with_zero, drawn, st.integers(0, MOST_SEGMENTS)) if zero else drawn).map(_as_array)
 
 
 def layouts_with_zero_length_segments(
@@ -168,6 +180,14 @@ def _undivisible(kind: Undivisible, world: int) -> SearchStrategy[Layout]:
 def _layout(sizes: list[Size], last: Size | None = None) -> Layout:
     sizes = [*sizes, last] if last else sizes
     return layout_of([slots for slots, _ in sizes], [valid for _, valid in sizes])
+
+
+def _with_zero(lengths: list[int], at: int) -> list[int]:
+    return [*lengths[:at], 0, *lengths[at:]]
+
+
+def _as_array(lengths: list[int]) -> IntArray:
+    return np.array(lengths, dtype=np.int64)
 
 
 def _scaled(lengths: tuple[int, ...], by: int) -> Layout:

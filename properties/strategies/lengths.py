@@ -21,6 +21,9 @@ seeds: SearchStrategy[int] = st.integers(0, 2**31 - 1)
 multiples: SearchStrategy[int] = st.sampled_from((2, 4, 8, 3, 6, 12))
 """What documents are padded to: 2 * CP, lcm(2 * CP, CP * TP), and odd ones."""
 
+unpadded: SearchStrategy[int] = st.just(1)
+"""The multiple that asks for no padding."""
+
 _POWERS_AND_CP_MULTIPLES = (2, 4, 8, 12, 16, 24, 32, 48, 64)
 
 

@@ -112,6 +112,17 @@ def test_a_wrong_operation_carries_its_wrong_result_along() -> None:
         assert dataset.rows[entry.row].tokens.tolist() == DOCUMENTS[entry.document].tokens.tolist()
 
 
+def test_a_wrong_padding_rule_is_given_the_limit_as_it_is_configured() -> None:
+    class CutToTheLimit(ReferenceImplementation):
+        @override
+        def pad_document(self, document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
+            return super().pad_document(document, max_length, 1, pad_id)
+
+    long = Document(np.arange(30), answer_start=1)
+    assert CutToTheLimit().pack_documents([long], PackSpec(10, pad_multiple=4)).metadata.dataset_max_seqlen == 10
+    assert REFERENCE.pack_documents([long], PackSpec(10, pad_multiple=4)).metadata.dataset_max_seqlen == 8
+
+
 def test_the_ledger_tells_where_every_document_went() -> None:
     dataset = REFERENCE.pack_documents(DOCUMENTS, PackSpec(capacity=10, pad_multiple=2))
     assert dataset.ledger is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, override
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance import isolation
 from conformance.isolation import Imported, quiet
-from conformance.targets.megatron_bridge import boundaries, dataset, offline, step
+from conformance.targets.megatron_bridge import boundaries, dataset, offline, real_text, step
 from conformance.targets.megatron_bridge import config as configuration
 from conformance.targets.megatron_bridge import rows as packed_files
 from conformance.targets.megatron_bridge.workspace import Workspace
@@ -107,6 +107,13 @@ class MegatronBridge(Implementation):
     @quiet()
     def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
         return offline.prepare(documents, spec, folder, self._suffix)
+
+    @quiet()
+    def prepare_text(
+        self, records: Sequence[Mapping[str, str]], tokenizer: object, spec: PackSpec, folder: Path, suffix: str
+    ) -> PreparedFiles:
+        """Prepare text; no operation of the interface, but what ``conformance.real_text`` measures."""
+        return real_text.prepare_text(records, tokenizer, spec, folder, suffix)
 
     @override
     @quiet()

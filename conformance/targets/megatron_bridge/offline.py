@@ -90,32 +90,36 @@ def pack_documents(documents: Sequence[Document], spec: PackSpec, folder: Path, 
 
 
 def prepare(documents: Sequence[Document], spec: PackSpec, folder: Path, suffix: str) -> PreparedFiles:
-    """``prepare_packed_sequence_data`` to the file names of ``FinetuningDatasetBuilder``."""
+    """``prepare_packed_sequence_data`` on a dataset of these documents."""
+    longest = max((len(document.tokens) - 1 for document in documents), default=0)
+    if spec.overlong is not Overlong.TRUNCATE and longest > min(spec.max_length, spec.capacity):
+        raise Inexpressible("Megatron Bridge has no setting for what becomes of overlong documents")
+    tokenizer = TokenIds(eos_id=spec.eos_id, eod=spec.pad_id)
+    with _as_unpacked_dataset(documents):
+        return run(Path("documents.jsonl"), tokenizer, spec, folder, suffix)
+
+
+def run(
+    text: Path, tokenizer: object, spec: PackSpec, folder: Path, suffix: str, **dataset_kwargs: object
+) -> PreparedFiles:
+    """``prepare_packed_sequence_data`` on ``text``, to the file names of ``FinetuningDatasetBuilder``."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / f"training_{spec.capacity}{suffix}"
     metadata = folder / f"{spec.capacity}_metadata.jsonl"
-    _prepare(documents, spec, rows, metadata)
-    return PreparedFiles(rows, _read_metadata(metadata))
-
-
-def _prepare(documents: Sequence[Document], spec: PackSpec, rows: Path, metadata: Path) -> None:
-    limit = _limit(spec.max_length, spec.capacity)
-    longest = max((len(document.tokens) - 1 for document in documents), default=0)
-    if spec.overlong is not Overlong.TRUNCATE and longest > min(limit, spec.capacity):
-        raise Inexpressible("Megatron Bridge has no setting for what becomes of overlong documents")
-    with _as_unpacked_dataset(documents):
-        bridge("data.datasets.packed_sequence").prepare_packed_sequence_data(
-            Path("documents.jsonl"),
-            rows,
-            metadata,
-            spec.capacity,
-            TokenIds(eos_id=spec.eos_id, eod=spec.pad_id),
-            limit,
-            seed=spec.seed,
-            packing_algorithm=spec.algorithm.value,
-            pad_seq_to_mult=spec.pad_multiple,
-            **_one_worker(),
-        )
+    bridge("data.datasets.packed_sequence").prepare_packed_sequence_data(
+        text,
+        rows,
+        metadata,
+        spec.capacity,
+        tokenizer,
+        _limit(spec.max_length, spec.capacity),
+        seed=spec.seed,
+        packing_algorithm=spec.algorithm.value,
+        dataset_kwargs=dataset_kwargs,
+        pad_seq_to_mult=spec.pad_multiple,
+        **_one_worker(),
+    )
+    return PreparedFiles(rows, tuple(PackingMetadata(**entry) for entry in json.loads(metadata.read_text())))
 
 
 def _limit(max_length: int, otherwise: int) -> int:
@@ -130,10 +134,6 @@ def _one_worker() -> dict[str, int]:
     """Tokenise in this process, where the release has a choice."""
     parameters = bridge("data.datasets.packed_sequence").tokenize_dataset.__annotations__
     return {"num_tokenizer_workers": 1} if "num_tokenizer_workers" in parameters else {}
-
-
-def _read_metadata(path: Path) -> tuple[PackingMetadata, ...]:
-    return tuple(PackingMetadata(**entry) for entry in json.loads(path.read_text()))
 
 
 def _bins(bins: Any) -> Bins:
