@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from conformance import baseline, cases, events, running
+from conformance import baseline, cases, events, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_museum import museum
 from conformance.cli_upstream import upstream
@@ -25,12 +25,13 @@ from conformance.exit_codes import ExitCode
 from conformance.overlays import OverlayError
 from conformance.reports import junit, markdown, terminal
 from conformance.results import LOUD, counts, exit_code, worst
-from conformance.targets.loading import TargetError, load
+from conformance.targets.loading import Description, TargetError, load
 from properties.law import Verdict
 from properties.profiles import EXAMPLES, profile
 
 app = typer.Typer(
-    help="Test and conformance harness for sequence packing.", no_args_is_help=True, add_completion=False
+    help="Test and conformance harness for sequence packing.", no_args_is_help=True, add_completion=False,
+    pretty_exceptions_enable=False,
 )
 app.command("upstream")(upstream)
 app.command("museum")(museum)
@@ -83,7 +84,7 @@ def run(
 def _measure(console: Console, targets: list[str], plan: running.Plan, folder: Path, *, kept: bool) -> ExitCode:
     """Self-check, then every target in turn; reports are written after each, so that nothing gathered is lost."""
     paths = {target: running.environment_of(running.overlay_of(target)) for target in targets}
-    probes = {target: running.probe.start(target, paths[target]) for target in targets if target != "reference"}
+    probes = {target: probe.start(target, paths[target]) for target in targets if target != "reference"}
     sections: list[Section] = []
     if set(targets) != {"reference"}:
         with tempfile.TemporaryDirectory(prefix="packproof-") as scratch:
@@ -94,7 +95,7 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
     codes: list[ExitCode] = []
     for target in targets:
         log = folder / "events.jsonl"
-        description = running.probe.finish(probes[target], target) if target in probes else None
+        description = probe.finish(probes[target], target) if target in probes else None
         section = _one(console, target, plan, log, target, description, paths[target])
         sections.append(section)
         terminal.print_section(console, section, folder if kept else None)
@@ -116,7 +117,7 @@ def _one(
     plan: running.Plan,
     log: Path,
     title: str,
-    description: running.Description | None = None,
+    description: Description | None = None,
     environment: dict[str, str] | None = None,
 ) -> Section:
     description = description or running.describe_here(target)

@@ -38,8 +38,8 @@ Inputs = Mapping[str, object]
 ALL_CHECKS = tuple(cast("Iterable[HealthCheck]", HealthCheck))
 """Health checks judge strategies; ours are judged in packproof's own tests, not while a target is measured."""
 
-FEWEST = 10
-"""Examples from which on a share of them means something."""
+FEWEST = 100
+"""Examples that must be asked for before a share of them means something; fewer are a quick look."""
 
 
 class Verdict(StrEnum):
@@ -188,14 +188,13 @@ class Law:
             return Outcome(Verdict.NOT_SUPPORTED, f"the target has no {', '.join(sorted(missing))}")
         if not self.strategies:
             return self.replay(implementation, {})
+        chosen = profile or settings.get_profile(settings.get_current_profile_name())
         tally = _Tally()
         watched = Watched(implementation)
         started = time.perf_counter()
         try:
-            self._search(
-                watched, tally, profile or settings.get_profile(settings.get_current_profile_name()), run_seed
-            )
-            outcome = self._passed(tally)
+            self._search(watched, tally, chosen, run_seed)
+            outcome = self._passed(tally, chosen.max_examples)
         except _Stop as stop:
             outcome = stop.outcome
         except Unsatisfiable:
@@ -253,12 +252,11 @@ class Law:
         tally.examples += 1
         tally.active += self.activity is None or self.activity.holds(**inputs)
 
-    def _passed(self, tally: _Tally) -> Outcome:
+    def _passed(self, tally: _Tally, asked: int) -> Outcome:
         if not tally.examples:
             return Outcome(Verdict.NOT_SUPPORTED, "no input of this law can be put to the target")
         activity = self.activity
-        enough = tally.examples >= FEWEST or not tally.active
-        if activity and enough and tally.active < activity.share * tally.examples:
+        if activity and asked >= FEWEST and tally.active < activity.share * tally.examples:
             return Outcome(
                 Verdict.HARNESS_ERROR,
                 f"only {tally.active} of {tally.examples} examples had {activity.what}; the law asks for"

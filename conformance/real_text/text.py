@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = tuple("hypothesis msgspec numpy pyarrow pytest rich torch typer".split())
-MODULES = tuple(
-    "argparse asyncio.tasks collections dataclasses difflib email.message enum fractions inspect json logging pathlib"
-    " random statistics textwrap typing zipfile".split()
+PACKAGES = ("hypothesis", "msgspec", "numpy", "pyarrow", "pytest", "rich", "torch", "typer")
+MODULES = (
+    *("argparse", "asyncio.tasks", "collections", "dataclasses", "difflib", "email.message", "enum", "fractions"),
+    *("inspect", "json", "logging", "pathlib", "random", "statistics", "textwrap", "typing", "zipfile"),
 )
 PER_SOURCE = 5
 """Paragraphs taken of one package or module, so that none outweighs the others."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
@@ -46,6 +47,7 @@ class RowKind:
         inside: what the documents hold.
         padded: which alignment padding they carry.
         empty: whether some documents fill no slot.
+        fewest_documents: fewest documents of a row.
         fewest_rows: fewest rows.
         most_rows: most rows.
     """
@@ -53,6 +55,7 @@ class RowKind:
     inside: Inside = Inside.PLAIN
     padded: Padded = Padded.NO
     empty: bool = False
+    fewest_documents: int = 1
     fewest_rows: int = 1
     most_rows: int = 3
 
@@ -64,7 +67,7 @@ PLAIN_ROWS = RowKind()
 def rows(
     draw: st.DrawFn, kind: RowKind = PLAIN_ROWS, *, eos_id: int, pad_id: int, multiple: int = 1
 ) -> tuple[PackedRow, ...]:
-    """Rows of 1-4 documents each; a row has at least one slot unless ``kind.empty``.
+    """Rows of 1-4 documents with at least one slot each.
 
     Args:
         draw: given by Hypothesis.
@@ -73,24 +76,29 @@ def rows(
         pad_id: token of alignment padding.
         multiple: runtime length of padded documents.
     """
-    lengths = st.lists(st.integers(0 if kind.empty else 1, 10), min_size=1, max_size=4)
     made: list[PackedRow] = []
     first = 0
-    for row_lengths in draw(st.lists(lengths, min_size=kind.fewest_rows, max_size=kind.most_rows)):
+    for lengths in draw(_lengths_by_row(kind)):
         documents = [
-            draw(_tokens(first + place, length, eos_id, kind.inside)) for place, length in enumerate(row_lengths)
+            _tokens(draw, first + place, length, eos_id, kind.inside)
+            for place, length in enumerate(lengths if any(lengths) else [*lengths, 1])
         ]
         first += len(documents)
-        made.append(draw(_row(documents, pad_id, multiple if kind.padded != Padded.NO else 1, kind.padded)))
+        made.append(_row(draw, documents, pad_id, multiple, kind.padded))
     return tuple(made)
 
 
-@st.composite
+@cache
+def _lengths_by_row(kind: RowKind) -> SearchStrategy[list[list[int]]]:
+    lengths = st.lists(st.integers(0 if kind.empty else 1, 10), min_size=kind.fewest_documents, max_size=4)
+    return st.lists(lengths, min_size=kind.fewest_rows, max_size=kind.most_rows)
+
+
 def _tokens(draw: st.DrawFn, index: int, length: int, eos_id: int, inside: Inside) -> IntArray:
     tokens = identity(index, 0) + np.arange(length + 1, dtype=np.int64)
     tokens[-1] = eos_id
     if inside == Inside.EOS_INSIDE and length >= 3:
-        tokens[draw(st.lists(st.integers(1, length - 2), min_size=1, max_size=2))] = eos_id
+        tokens[draw(st.integers(1, length - 2))] = eos_id
     if inside == Inside.EOS_TAIL and length >= 2:
         tokens[draw(st.integers(1, length - 1)) :] = eos_id
     if inside == Inside.ONLY_EOS and draw(st.booleans()):
@@ -98,7 +106,6 @@ def _tokens(draw: st.DrawFn, index: int, length: int, eos_id: int, inside: Insid
     return tokens
 
 
-@st.composite
 def _row(draw: st.DrawFn, documents: Sequence[IntArray], pad_id: int, multiple: int, padded: Padded) -> PackedRow:
     tokens: list[IntArray] = []
     weights: list[BoolArray] = []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
+import shutil
 import tempfile
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,20 +20,23 @@ KEPT = 16
 
 
 class Workspace:
-    """A temporary folder, in memory where the machine offers that; removed with the object."""
+    """A temporary folder, in memory where the machine offers that; made on first use, removed with the object."""
 
     def __init__(self) -> None:
-        memory = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="packproof-", dir=memory if memory.is_dir() else None, ignore_cleanup_errors=True
-        )
         self._numbers = itertools.count()
         self._packed: OrderedDict[bytes, Path] = OrderedDict()
+
+    @functools.cached_property
+    def _folder(self) -> Path:
+        memory = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+        folder = tempfile.mkdtemp(prefix="packproof-", dir=memory if memory.is_dir() else None)
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
         """An empty folder for one call."""
-        with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             yield Path(folder)
 
     def packed_file(
@@ -41,7 +47,7 @@ class Workspace:
         if key in self._packed:
             self._packed.move_to_end(key)
             return self._packed[key]
-        path = Path(self._folder.name) / f"{next(self._numbers)}{suffix}"
+        path = self._folder / f"{next(self._numbers)}{suffix}"
         write(rows, path)
         self._packed[key] = path
         if len(self._packed) > KEPT:
