@@ -47,7 +47,7 @@ def _some_padding(rows: Rows, **_: object) -> bool:
 
 
 SEVERAL = Activity("two or more documents in a row", _several_documents, 0.4)
-TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.25)
+TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.12)
 RAGGED = Activity("rows with different numbers of documents", _several_counts, 0.25)
 PADDING = Activity("a document with alignment padding", _some_padding, 0.4)
 

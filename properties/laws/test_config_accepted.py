@@ -121,7 +121,7 @@ def test_long_context_is_accepted(implementation: Implementation, config: Traini
 
 @of_acceptance(
     "opt-out families",
-    accepted_configs(Mode.OFFLINE, Space(families=(ModelFamily.QWEN35_VL,)))
+    accepted_configs(Mode.OFFLINE, Space(families=(ModelFamily.QWEN35_VL,), context=(1, 2, 4), tensor=(1, 2, 4)))
     | accepted_configs(Mode.IN_BATCH, Space(families=(ModelFamily.QWEN3_NEXT, ModelFamily.GLM45))),
 )
 def test_a_model_family_opts_out_of_its_own_path_only(implementation: Implementation, config: TrainingConfig) -> None:

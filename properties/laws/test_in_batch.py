@@ -8,23 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.claims import holds, is_deliberate, same
+from properties.claims import is_deliberate, same
 from properties.law import law
-from properties.segments import (
-    ALIGNMENT_PADDING,
-    TWO_ROWS,
-    packed_layout,
-    padding_slots,
-    pick,
-    real_slots,
-    real_tokens,
-)
+from properties.segments import ALIGNMENT_PADDING, TWO_ROWS, heads, packed_rows, real_tokens, row_lengths, tails
 from properties.strategies.batches import (
     left_padded,
     pad_ids,
     right_padded,
     with_holes,
     with_inner_pad_tokens,
+    with_littered_padding,
     with_trailing_pad_tokens,
 )
 from reference_impl.batches import AnyArray, PaddedBatch, ThdBatch
@@ -35,10 +28,14 @@ NEEDS = {Op.PACK_IN_BATCH}
 MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
 
 
-def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch, multiple: int, pad_id: int) -> None:
-    expected = batch.tokens[real_tokens(batch, pad_id)]
-    tokens = pick(packed.tokens, real_slots(batch, multiple, pad_id), "every segment starts with its real tokens")
-    same(tokens, expected, "the packed stream holds every real token once and in order")
+def _real(values: AnyArray | None, batch: PaddedBatch, pad_id: int) -> AnyArray | None:
+    """What stands at the real tokens of all rows, in order."""
+    return None if values is None else values[real_tokens(batch, pad_id)]
+
+
+def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch, pad_id: int) -> None:
+    tokens = heads(packed.tokens, packed, row_lengths(batch, pad_id))
+    same(tokens, _real(batch.tokens, batch, pad_id), "every segment begins with the real tokens of one row, in order")
 
 
 def _keeps_real_tokens_or_refuses(
@@ -50,7 +47,7 @@ def _keeps_real_tokens_or_refuses(
         if is_deliberate(error):
             return
         raise
-    _keeps_real_tokens(packed, batch, multiple, pad_id)
+    _keeps_real_tokens(packed, batch, pad_id)
 
 
 # Which tokens arrive -------------------------------------------------------------------------------------------------
@@ -68,7 +65,7 @@ def test_every_real_token_is_packed_once_and_in_order(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """Every segment begins with the real tokens of one right-padded row, in order."""
-    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), batch, multiple, pad_id)
+    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), batch, pad_id)
 
 
 @law(
@@ -93,6 +90,7 @@ def test_tokens_behind_left_padding_are_packed(
     needs=NEEDS,
     harm="padding is trained in the place of content",
     sources=("S22", "P-PERM"),
+    activity=TWO_ROWS,
 )
 @given(batch=with_holes(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_tokens_around_a_hole_are_packed(
@@ -114,13 +112,30 @@ def test_tokens_around_a_hole_are_packed(
 def test_mask_is_believed_over_token_values(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """A last token that the mask calls real is kept, also where it equals the pad id.
+    """A last token that the mask calls real is kept, with its label, also where it equals the pad id.
 
     Without a mask such a token cannot be told from padding, so that nothing can be demanded there.
     """
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    same(packed.layout.padded, packed_layout(batch, multiple, pad_id).padded, "every real token has a slot")
-    _keeps_real_tokens(packed, batch, multiple, pad_id)
+    _keeps_real_tokens(packed, batch, pad_id)
+    labels = heads(packed.labels, packed, row_lengths(batch, pad_id))
+    same(labels, _real(batch.labels, batch, pad_id), "a token equal to the pad id keeps its label")
+
+
+@law(
+    "INB-001",
+    facet="padding of other tokens than the pad id",
+    needs=NEEDS,
+    harm="padding is trained where the tokenizer pads with another token than the step expects",
+    sources=("MB-17", "P-VALUE"),
+    activity=TWO_ROWS,
+)
+@given(batch=with_littered_padding(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_padding_is_what_the_mask_says(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """What the mask calls padding is left out, whatever token it holds."""
+    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), batch, pad_id)
 
 
 @law(
@@ -128,7 +143,7 @@ def test_mask_is_believed_over_token_values(
     facet="inner tokens equal to the pad id",
     needs=NEEDS,
     harm="content is dropped where the pad id is also a token",
-    sources=("P-VALUE", "P-PERM"),
+    sources=("P-VALUE", "P-PERM", "S33"),
     activity=TWO_ROWS,
 )
 @given(batch=with_inner_pad_tokens(), multiple=MULTIPLE, pad_id=pad_ids())
@@ -137,11 +152,11 @@ def test_inner_tokens_equal_to_the_pad_id_are_packed(
 ) -> None:
     """Padding is never inside a row, so that a pad id between two other tokens is content, also without a mask."""
     masked = replace(batch, padding_mask=_up_to_last_other(batch.tokens, pad_id))
-    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), masked, multiple, pad_id)
+    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), masked, pad_id)
 
 
 def _up_to_last_other(tokens: IntArray, pad_id: int) -> BoolArray:
-    """True up to the last token of each row that is not the pad id (B, S); every row has one."""
+    """True up to the last token of each row that is not the pad id (B, S)."""
     return np.logical_or.accumulate((tokens != pad_id)[:, ::-1], axis=1)[:, ::-1]
 
 
@@ -152,14 +167,14 @@ def _up_to_last_other(tokens: IntArray, pad_id: int) -> BoolArray:
     sources=("P-ALIGN", "I7"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_labels_follow_their_tokens(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """The label of a real token stands in the slot of that token."""
-    _follows_tokens(
-        implementation.pack_in_batch(batch, multiple, pad_id).labels, batch.labels, batch, multiple, pad_id
-    )
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    labels = heads(packed.labels, packed, row_lengths(batch, pad_id))
+    same(labels, _real(batch.labels, batch, pad_id), "labels stand in the slots of their tokens")
 
 
 @law(
@@ -169,13 +184,14 @@ def test_labels_follow_their_tokens(
     sources=("P-MASK", "I7"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_loss_weights_follow_their_tokens(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """The loss weight of a real token stands in the slot of that token."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    _follows_tokens(packed.loss_mask, batch.loss_mask, batch, multiple, pad_id)
+    weights = heads(packed.loss_mask, packed, row_lengths(batch, pad_id))
+    same(weights, _real(batch.loss_mask, batch, pad_id), "loss weights stand in the slots of their tokens")
 
 
 @law(
@@ -191,25 +207,11 @@ def test_positions_follow_their_tokens(
 ) -> None:
     """A real token keeps the position that it had in its row, whatever the first one is."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    _follows_tokens(packed.position_ids, batch.position_ids, batch, multiple, pad_id)
-
-
-def _follows_tokens(
-    packed: AnyArray | None, rows: AnyArray | None, batch: PaddedBatch, multiple: int, pad_id: int
-) -> None:
-    sentence = "what belongs to a real token stands in its slot"
-    holds(packed is not None and rows is not None, sentence, got=packed)
-    if packed is not None and rows is not None:
-        found = pick(packed, real_slots(batch, multiple, pad_id), sentence)
-        same(found, rows[real_tokens(batch, pad_id)], sentence)
+    positions = heads(packed.position_ids, packed, row_lengths(batch, pad_id))
+    same(positions, _real(batch.position_ids, batch, pad_id), "tokens keep their positions")
 
 
 # Alignment padding ---------------------------------------------------------------------------------------------------
-
-
-def _padding_of(values: AnyArray | None, batch: PaddedBatch, multiple: int, pad_id: int) -> AnyArray:
-    slots = padding_slots(batch, multiple, pad_id)
-    return pick(np.empty(0) if values is None else values, slots, "alignment padding has slots in every array")
 
 
 @law(
@@ -224,7 +226,8 @@ def test_alignment_padding_holds_the_pad_id(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """Slots behind the real tokens of a segment hold the pad id."""
-    padding = _padding_of(implementation.pack_in_batch(batch, multiple, pad_id).tokens, batch, multiple, pad_id)
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    padding = tails(packed.tokens, packed, row_lengths(batch, pad_id))
     same(padding, np.full(padding.shape, pad_id), "alignment padding holds the pad id")
 
 
@@ -235,12 +238,13 @@ def test_alignment_padding_holds_the_pad_id(
     sources=("P-ALIGN", "I19", "RL-01"),
     activity=ALIGNMENT_PADDING,
 )
-@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_alignment_padding_has_no_target(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """Slots behind the real tokens of a segment have the label -100."""
-    padding = _padding_of(implementation.pack_in_batch(batch, multiple, pad_id).labels, batch, multiple, pad_id)
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    padding = tails(packed.labels, packed, row_lengths(batch, pad_id))
     same(padding, np.full(padding.shape, -100), "the label of alignment padding is ignored")
 
 
@@ -251,12 +255,13 @@ def test_alignment_padding_has_no_target(
     sources=("P-MASK", "RL-01"),
     activity=ALIGNMENT_PADDING,
 )
-@given(batch=right_padded(labels="always"), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_alignment_padding_weighs_nothing(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """Slots behind the real tokens of a segment have the loss weight 0."""
-    padding = _padding_of(implementation.pack_in_batch(batch, multiple, pad_id).loss_mask, batch, multiple, pad_id)
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    padding = tails(packed.loss_mask, packed, row_lengths(batch, pad_id))
     same(padding, np.zeros(padding.shape), "alignment padding weighs nothing in the loss")
 
 
@@ -272,7 +277,7 @@ def test_positions_run_on_through_alignment_padding(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """In alignment padding, positions go on counting from the last real token."""
-    positions = implementation.pack_in_batch(batch, multiple, pad_id).position_ids
-    padding = _padding_of(positions, batch, multiple, pad_id)
-    before = pick(positions, padding_slots(batch, multiple, pad_id) - 1, "padding comes behind real tokens")
-    same(padding, before + 1, "positions run on through alignment padding")
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    for positions, size in packed_rows(packed.position_ids, packed, row_lengths(batch, pad_id)):
+        steps = np.diff(positions[max(size - 1, 0) :])
+        same(steps, np.ones(steps.shape), "positions run on through alignment padding")

@@ -14,9 +14,8 @@ from properties.segments import (
     ALIGNMENT_PADDING,
     TWO_ROWS,
     cumulative,
+    heads,
     packed_layout,
-    pick,
-    real_slots,
     real_tokens,
     row_lengths,
     slots_per_segment,
@@ -134,7 +133,7 @@ def test_empty_rows_leave_no_trace(
     """Rows without a real token contribute no segment and no slot."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
     same(packed.layout.padded, packed_layout(batch, multiple, pad_id).padded, "an empty row has no segment")
-    tokens = pick(packed.tokens, real_slots(batch, multiple, pad_id), "every segment starts with its real tokens")
+    tokens = heads(packed.tokens, packed, row_lengths(batch, pad_id))
     same(tokens, batch.tokens[real_tokens(batch, pad_id)], "an empty row moves no token")
 
 

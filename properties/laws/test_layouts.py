@@ -246,7 +246,7 @@ def test_zero_length_segments_have_no_padding(implementation: Implementation, la
     sources=("I20", "I11", "TE-02"),
     activity=THREE_SEGMENTS,
 )
-@given(layout=layouts(), world=worlds(), rank=ranks())
+@given(layout=layouts(padding="inner"), world=worlds(), rank=ranks())
 def test_padding_of_a_rank_is_what_its_boundaries_leave(
     implementation: Implementation, layout: Layout, world: int, rank: int
 ) -> None:

@@ -68,7 +68,7 @@ def _per_segment(implementation: Implementation, layout: Layout, world: int) -> 
     sources=("I11", "TE-02", "TE-03"),
     activity=UNEQUAL,
 )
-@given(layout=layouts(), world=worlds(), rank=ranks())
+@given(layout=layouts(padding="inner"), world=worlds(), rank=ranks())
 def test_local_boundaries_count_the_valid_tokens_of_a_rank(
     implementation: Implementation, layout: Layout, world: int, rank: int
 ) -> None:
@@ -131,7 +131,7 @@ def test_local_boundaries_do_not_overflow(implementation: Implementation, layout
     sources=("I11", "TE-03"),
     activity=THREE_SEGMENTS,
 )
-@given(layout=layouts(), world=worlds())
+@given(layout=layouts(padding="inner"), world=worlds())
 def test_valid_tokens_of_all_ranks_add_up(implementation: Implementation, layout: Layout, world: int) -> None:
     """Over all ranks, the valid tokens of every segment add up to all of them."""
     counts = _per_segment(implementation, layout, world)
@@ -145,7 +145,7 @@ def test_valid_tokens_of_all_ranks_add_up(implementation: Implementation, layout
     sources=("I11", "TE-03"),
     activity=UNEQUAL,
 )
-@given(layout=layouts(world=SPLIT), world=SPLIT)
+@given(layout=layouts(world=SPLIT, padding="inner"), world=SPLIT)
 def test_ranks_share_valid_tokens_equally_only_where_they_can(
     implementation: Implementation, layout: Layout, world: int
 ) -> None:

@@ -26,6 +26,7 @@ from reference_impl.interface import Implementation, Op
 
 NEEDS = {Op.SLICE_BATCH}
 BOTH = {Op.SLICE_BATCH, Op.GATHER}
+FULL = layouts(padding="none")
 SPLIT = worlds(at_least=2)
 
 
@@ -47,7 +48,7 @@ SHORT_SEGMENT = Activity("a segment of fewer valid tokens than ranks", _short_se
     sources=("I7", "MB-01", "MB-02"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL), world=worlds(), rank=ranks())
 def test_rank_gets_the_tokens_of_its_slots(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
@@ -64,7 +65,7 @@ def test_rank_gets_the_tokens_of_its_slots(
     sources=("I7", "P-SHIFT", "P-ALIGN"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL), world=worlds(), rank=ranks())
 def test_rank_gets_the_labels_of_its_slots(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
@@ -81,7 +82,7 @@ def test_rank_gets_the_labels_of_its_slots(
     sources=("I7", "P-MASK"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL), world=worlds(), rank=ranks())
 def test_rank_gets_the_loss_weights_of_its_slots(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
@@ -98,7 +99,7 @@ def test_rank_gets_the_loss_weights_of_its_slots(
     sources=("I7", "I12", "P-POS"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL), world=worlds(), rank=ranks())
 def test_rank_gets_the_positions_of_its_slots(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
@@ -118,9 +119,11 @@ def test_rank_gets_the_positions_of_its_slots(
 def test_short_segments_give_every_rank_its_share(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
-    """A rank that owns nothing but the padding of a segment gets that padding."""
-    expected = batch.tokens[owned_slots(batch.layout, world, rank)]
-    same(implementation.slice_batch(batch, world, rank).tokens, expected, "padding is sliced like tokens")
+    """Padding is sliced like tokens, also where a rank owns nothing but padding of a segment."""
+    part = implementation.slice_batch(batch, world, rank)
+    slots = owned_slots(batch.layout, world, rank)
+    same(part.tokens, batch.tokens[slots], "padding is sliced like tokens")
+    same(part.position_ids, batch.position_ids[slots], "positions of padding are sliced like those of tokens")
 
 
 @law(
@@ -129,7 +132,7 @@ def test_short_segments_give_every_rank_its_share(
     harm="pipeline stages without a loss crash",
     sources=("I7", "B3b", "P-TOTAL"),
 )
-@given(batch=thd_batches(labels="never"), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL, labels="never"), world=worlds(), rank=ranks())
 def test_absent_arrays_stay_absent(implementation: Implementation, batch: ThdBatch, world: int, rank: int) -> None:
     """A batch without labels and loss mask is sliced like any other, and has none afterwards."""
     part = implementation.slice_batch(batch, world, rank)
@@ -161,7 +164,7 @@ def test_boundaries_of_a_slice_stay_global(
     sources=("P-MAXSEQ", "VL-02"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL), world=worlds(), rank=ranks())
 def test_longest_segment_of_a_slice_stays_global(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
@@ -174,7 +177,7 @@ def test_longest_segment_of_a_slice_stays_global(
 
 
 @law("CPX-021", needs=NEEDS, harm="runs without context parallelism lose tokens", sources=("I7",))
-@given(batch=thd_batches(layouts(multiple=multiples())))
+@given(batch=thd_batches(layouts(multiple=multiples(), padding="none")))
 def test_slice_for_a_single_rank_is_the_batch(implementation: Implementation, batch: ThdBatch) -> None:
     """With one rank, its part is the whole batch, whatever the lengths of the segments."""
     _same_batch(implementation.slice_batch(batch, 1, 0), batch)
@@ -187,7 +190,7 @@ def test_slice_for_a_single_rank_is_the_batch(implementation: Implementation, ba
     sources=("I7", "P-VALUE"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds(), rank=ranks())
+@given(batch=thd_batches(FULL), world=worlds(), rank=ranks())
 def test_slicing_commutes_with_renaming_tokens(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int
 ) -> None:
@@ -203,9 +206,26 @@ def test_slicing_commutes_with_renaming_tokens(
     sources=("I6", "SL-01", "SL-02"),
     activity=THREE_SEGMENTS_IN_BATCH,
 )
-@given(batch=thd_batches(), world=worlds())
+@given(batch=thd_batches(FULL), world=worlds())
 def test_gathering_undoes_slicing(implementation: Implementation, batch: ThdBatch, world: int) -> None:
     """The parts of all ranks, gathered in order, make the whole batch again."""
+    parts = [implementation.slice_batch(batch, world, rank) for rank in range(world)]
+    _same_batch(implementation.gather(parts), batch)
+
+
+@law(
+    "CPX-023",
+    facet="padded segments",
+    needs=BOTH,
+    harm="what belongs to padding comes back in the place of tokens",
+    sources=("I6", "MB-01", "SL-01"),
+    activity=THREE_SEGMENTS_IN_BATCH,
+)
+@given(batch=thd_batches(layouts(padding="some")), world=worlds())
+def test_gathering_undoes_slicing_of_padded_segments(
+    implementation: Implementation, batch: ThdBatch, world: int
+) -> None:
+    """Parts of a stream with padding make the whole batch again, padding included."""
     parts = [implementation.slice_batch(batch, world, rank) for rank in range(world)]
     _same_batch(implementation.gather(parts), batch)
 
@@ -217,7 +237,7 @@ def test_gathering_undoes_slicing(implementation: Implementation, batch: ThdBatc
     harm="pipeline stages without a loss crash",
     sources=("I6", "B3b", "P-TOTAL"),
 )
-@given(batch=thd_batches(labels="never"), world=worlds())
+@given(batch=thd_batches(FULL, labels="never"), world=worlds())
 def test_gathering_undoes_slicing_without_labels(implementation: Implementation, batch: ThdBatch, world: int) -> None:
     """Parts without labels and loss mask make a whole without them."""
     parts = [implementation.slice_batch(batch, world, rank) for rank in range(world)]
@@ -268,7 +288,7 @@ def test_batches_of_undivisible_segments_are_refused(
 @law(
     "CPX-025", needs=NEEDS, harm="tokens behind the last document are lost, or doubled", sources=("I10", "B2", "ML-05")
 )
-@given(batch=thd_batches(layouts(world=SPLIT)), world=SPLIT, rank=ranks(SPLIT), more=st.integers(1, 2))
+@given(batch=thd_batches(layouts(world=SPLIT, padding="none")), world=SPLIT, rank=ranks(SPLIT), more=st.integers(1, 2))
 def test_batches_longer_than_their_boundaries_are_refused(
     implementation: Implementation, batch: ThdBatch, world: int, rank: int, more: int
 ) -> None:

@@ -55,7 +55,7 @@ def _keeps_every_boundary(implementation: Implementation, metadata: BoundaryMeta
     sources=("P-BOUND", "MB-12", "MB-11"),
     activity=THREE_SEGMENTS,
 )
-@given(metadata=boundary_metadata())
+@given(metadata=boundary_metadata(unpadded="absent"))
 def test_kernel_gets_exactly_the_true_boundaries(implementation: Implementation, metadata: BoundaryMetadata) -> None:
     """Boundaries whose end is told by an argmin or by a sentinel arrive whole, and without their sentinels."""
     _keeps_every_boundary(implementation, metadata)
@@ -126,6 +126,22 @@ def test_empty_pack_has_the_boundary_zero(implementation: Implementation, one_ro
 
 @law(
     "THD-001",
+    facet="leading dimension of one",
+    needs=NEEDS,
+    harm="kernels refuse the boundaries, or read those of another shape",
+    sources=("P-BOUND", "B3"),
+    activity=THREE_SEGMENTS,
+)
+@given(metadata=boundary_metadata(unpadded="absent", batch_dimension=(True,)))
+def test_kernel_gets_the_boundaries_of_a_batch_of_one_row(
+    implementation: Implementation, metadata: BoundaryMetadata
+) -> None:
+    """Boundaries that carry the dimension of a batch of one row arrive like any others."""
+    _keeps_every_boundary(implementation, metadata)
+
+
+@law(
+    "THD-001",
     facet="zero-length segments",
     needs=NEEDS,
     harm="documents change places with the filler of a static shape",
@@ -152,10 +168,7 @@ def test_valid_and_slot_boundaries_keep_their_places(
     implementation: Implementation, metadata: BoundaryMetadata
 ) -> None:
     """Where segments are padded, ``cu_seqlens_q`` counts valid tokens and ``cu_seqlens_q_padded`` slots."""
-    params = implementation.sequence_params(metadata)
-    unpadded = metadata.cu_seqlens_unpadded
-    same(params.cu_seqlens_q, None if unpadded is None else true_entries(unpadded), "q boundaries count valid tokens")
-    same(params.cu_seqlens_q_padded, true_entries(metadata.cu_seqlens), "padded boundaries count slots")
+    _keeps_every_boundary(implementation, metadata)
 
 
 @law(
@@ -223,7 +236,7 @@ def test_boundaries_are_32_bit(implementation: Implementation, metadata: Boundar
 
 
 @law("THD-006", needs=NEEDS, harm="the kernel refuses the boundaries, or reads those of one row", sources=("P-BOUND",))
-@given(metadata=boundary_metadata())
+@given(metadata=boundary_metadata(batch_dimension=(False, True)))
 def test_boundaries_are_one_dimensional(implementation: Implementation, metadata: BoundaryMetadata) -> None:
     """Boundaries are one-dimensional and of the format ``thd``, whether or not the batch has a leading dimension."""
     params = implementation.sequence_params(metadata)

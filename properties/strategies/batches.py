@@ -92,16 +92,21 @@ def parallelisms(context_at_least: int = 1) -> SearchStrategy[Parallelism]:
 
 
 def right_padded(
-    pad_id: SearchStrategy[int] | None = None, *, masked: Optional = "sometimes", labels: Optional = "sometimes"
+    pad_id: SearchStrategy[int] | None = None, *, masked: Optional = "sometimes", labels: Optional = "always"
 ) -> SearchStrategy[PaddedBatch]:
     """One to four non-empty rows with padding on the right, and no real token equal to the pad id.
 
     Args:
         pad_id: the pad id drawn beside the batch, by default ``pad_ids()``.
-        masked: whether there is a padding mask. Where there is one, padding may hold any token.
+        masked: whether there is a padding mask.
         labels: whether labels and loss mask are there.
     """
     return _batches(_right(_non_empty()), pad_id, masked, labels)
+
+
+def with_littered_padding(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
+    """Right-padded rows with a padding mask, whose padding holds other tokens than the pad id."""
+    return _batches(_right(_non_empty(), extra=(1, 2)), pad_id, "always", "always", litter=True)
 
 
 def left_padded(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
@@ -124,7 +129,7 @@ def with_empty_rows(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy
 def with_only_empty_rows(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Rows of nothing but padding."""
     lengths = st.integers(1, 3).map(lambda rows: [0] * rows)
-    return _batches(_right(lengths, extra=(1, 3)), pad_id, "sometimes", "sometimes")
+    return _batches(_right(lengths, extra=(1, 3)), pad_id, "sometimes", "always")
 
 
 def with_trailing_pad_tokens(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
@@ -168,9 +173,14 @@ def _pierced(real: BoolArray, where: int) -> BoolArray:
 
 
 def _batches(
-    real: SearchStrategy[BoolArray], pad_id: SearchStrategy[int] | None, masked: Optional, labels: Optional
+    real: SearchStrategy[BoolArray],
+    pad_id: SearchStrategy[int] | None,
+    masked: Optional,
+    labels: Optional,
+    *,
+    litter: bool = False,
 ) -> SearchStrategy[PaddedBatch]:
-    choices = list(product(_OPTIONAL[masked], _OPTIONAL[labels], (False, True), (0, 2)))
+    choices = list(product(_OPTIONAL[masked], _OPTIONAL[labels], (litter,), (0, 2)))
     return st.builds(_padded_batch, real, pad_ids() if pad_id is None else pad_id, st.sampled_from(choices))
 
 
@@ -190,7 +200,7 @@ def padded_batch(
         pad_id: token of padding.
         has_mask: whether the batch has a padding mask.
         has_labels: whether the batch has labels and a loss mask.
-        litter: padding holds any token instead of the pad id; only where there is a mask.
+        litter: padding holds other tokens than the pad id.
         start: position of a row's first real token.
     """
     offset: IntArray = np.cumsum(real, axis=1, dtype=np.int64) - 1
@@ -198,7 +208,7 @@ def padded_batch(
     tokens = token(rows, offset)
     junk = -5 - np.arange(real.size).reshape(real.shape)
     return PaddedBatch(
-        tokens=np.where(real, tokens, junk if litter and has_mask else pad_id),
+        tokens=np.where(real, tokens, junk if litter else pad_id),
         labels=np.where(real, tokens + TO_LABEL, junk) if has_labels else None,
         loss_mask=np.where(real, _weights(real.size).reshape(real.shape), junk) if has_labels else None,
         position_ids=np.where(real, start + offset, 1),
@@ -260,32 +270,33 @@ def boundary_metadata(
     unpadded_ends: tuple[End, ...] = ENDED,
     unpadded: Unpadded = "either",
     totals: tuple[Total, ...] = ("absent", "exact", "beyond"),
+    batch_dimension: tuple[bool, ...] = (False,),
     layout: SearchStrategy[Layout] | None = None,
 ) -> SearchStrategy[BoundaryMetadata]:
-    """Boundaries as a batch carries them, with or without a leading dimension of 1.
+    """Boundaries as a batch carries them.
 
     Args:
         ends: ways in which the end of ``cu_seqlens`` is told; ``OPEN`` is none at all.
         unpadded_ends: the same for ``cu_seqlens_unpadded``.
         unpadded: whether there are valid lengths.
         totals: what is told of the slots of the stream.
+        batch_dimension: whether arrays have a leading dimension of 1.
         layout: the segments; by default one to six, of at least one slot each.
     """
-    without = _carried(ends, (None,), totals, layout, "none")
+
+    def forms(valid: tuple[End | None, ...]) -> list[Form]:
+        return [Form(*choice) for choice in product(ends, valid, totals, (True, False), batch_dimension)]
+
+    without = _carried(forms((None,)), layout, "none")
     if unpadded == "absent":
         return without
-    beside = _carried(ends, unpadded_ends, totals, layout, "none" if unpadded == "equal" else "some")
+    beside = _carried(forms(unpadded_ends), layout, "none" if unpadded == "equal" else "some")
     return without | beside if unpadded == "either" else beside
 
 
 def _carried(
-    ends: tuple[End, ...],
-    unpadded_ends: tuple[End | None, ...],
-    totals: tuple[Total, ...],
-    layout: SearchStrategy[Layout] | None,
-    padding: Padding,
+    forms: list[Form], layout: SearchStrategy[Layout] | None, padding: Padding
 ) -> SearchStrategy[BoundaryMetadata]:
-    forms = [Form(*choice) for choice in product(ends, unpadded_ends, totals, (False, True), (False, True))]
     if layout is None:
         layout = layouts(multiple=st.sampled_from((1, 4)), padding=padding)
     return st.builds(metadata_of, layout, st.sampled_from(forms))

@@ -94,7 +94,9 @@ _EVERY = tuple(Mode)
 _PACKED = (Mode.OFFLINE, Mode.IN_BATCH)
 _NO_GRAPH = Space(graphs=(CudaGraph.NONE,))
 _GRAPH = Space(graphs=_GRAPHS)
-_TUNED = Space(context=_CP, kinds=(DatasetKind.FINETUNING,))
+_TUNED = Space(context=_CP, kinds=(DatasetKind.FINETUNING,), families=(ModelFamily.OTHER,))
+"""Fine-tuning on CP ranks; the provider of Qwen3.5-VL corrects the loss settings by itself."""
+
 
 BREAKERS: Mapping[str, Breaker] = {
     "one-packing-mode": Breaker(_both_modes, space=Space(families=(ModelFamily.OTHER,))),

@@ -38,6 +38,9 @@ FAMILIES = {
 }
 """Model families that go with each mode."""
 
+QWEN35_KEY_HEADS = 16
+"""Key heads of Qwen3.5's linear attention, which TP * CP ranks share (``linear_num_key_heads`` of its provider)."""
+
 
 @dataclass(frozen=True)
 class Space:
@@ -88,7 +91,7 @@ def accepted_configs(draw: st.DrawFn, mode: Mode, space: Space = ANYWHERE) -> Tr
         calculate_per_token_loss=per_token,
         average_in_collective=not per_token and draw(st.booleans()),
         mtp_num_layers=draw(st.sampled_from((None, 1, 2))) if mode is Mode.NONE else None,
-        model_family=draw(st.sampled_from(space.families or FAMILIES[mode])),
+        model_family=draw(st.sampled_from(_families(mode, space, sizes))),
     )
     if mode is Mode.IN_BATCH:
         return replace(config, pack_sequences_in_batch=True, micro_batch_size=draw(st.integers(2, 8)))
@@ -106,6 +109,14 @@ def accepted_configs(draw: st.DrawFn, mode: Mode, space: Space = ANYWHERE) -> Tr
         has_metadata_file=static or draw(st.booleans()),
         pad_to_max_length=static or WIDTH_STEP % multiple != 0 or draw(st.booleans()),
     )
+
+
+def _families(mode: Mode, space: Space, sizes: TrainingConfig) -> tuple[ModelFamily, ...]:
+    """Families that can be cut for so many ranks."""
+    families = space.families or FAMILIES[mode]
+    if QWEN35_KEY_HEADS % (sizes.context_parallel_size * sizes.tensor_parallel_size) == 0:
+        return families
+    return tuple(family for family in families if family is not ModelFamily.QWEN35_VL)
 
 
 def _document_multiple(draw: st.DrawFn, sizes: TrainingConfig) -> int | None:

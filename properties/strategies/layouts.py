@@ -26,8 +26,8 @@ MOST_SEGMENTS = 6
 Size = tuple[int, int]
 """Slots and valid tokens of one segment."""
 
-Padding = Literal["any", "none", "some", "tail"]
-"""Which segments may have fewer valid tokens than slots: any, none, at least one, or the last one and no other."""
+Padding = Literal["any", "none", "some", "inner", "tail"]
+"""Which segments have fewer valid tokens than slots: any, none, some, some before the last one, or only the last one."""
 
 
 @cache
@@ -144,9 +144,11 @@ def _layouts(multiple: int, padding: Padding, segments: tuple[int, int]) -> Sear
         full = st.lists(_one_of(multiple, "none"), min_size=max(segments[0] - 1, 0), max_size=segments[1] - 1)
         last = _one_of(multiple, "any").filter(lambda size: size[1] < size[0])
         return st.builds(_layout, full, last)
-    sizes = st.lists(_one_of(multiple, padding), min_size=segments[0], max_size=segments[1])
-    if padding == "some":
-        sizes = sizes.filter(lambda drawn: any(valid < slots for slots, valid in drawn))
+    fewest = max(segments[0], 2) if padding == "inner" else segments[0]
+    sizes = st.lists(_one_of(multiple, padding), min_size=fewest, max_size=segments[1])
+    if padding in ("some", "inner"):
+        last = -1 if padding == "inner" else None
+        sizes = sizes.filter(lambda drawn: any(valid < slots for slots, valid in drawn[:last]))
     return sizes.map(_layout)
 
 
