@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 import sys
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from conformance import baseline, cases, events, probe, running
+from conformance import baseline, baseline_writer, cases, check_config, events, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_museum import museum
 from conformance.cli_upstream import upstream
@@ -66,6 +67,9 @@ def run(
     baseline_choice: Annotated[
         str | None, typer.Option("--baseline", metavar="FILE|none", help="Known deviations.")
     ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the deviations found as a baseline.")
+    ] = None,
     time_limit: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="For one law, before it hangs.")] = 120,
 ) -> None:
     """Measure targets against the pass targets and every law."""
@@ -76,8 +80,13 @@ def run(
         raise typer.Exit(
             _say(ExitCode.NOTHING_RAN, f"no law matches {', '.join(plan.laws)}: see `packproof list laws`")
         )
+    if write_baseline and len(targets) > 1:
+        raise typer.Exit(_say(ExitCode.USAGE, "--write-baseline is for one target; leave the others out"))
     with _folder(report) as folder:
         code = _measure(console, targets, plan, folder, kept=report is not None)
+        if write_baseline and code in {ExitCode.OK, ExitCode.DEVIATION, ExitCode.STALE}:
+            section = events.read(folder / "events.jsonl")[-1]
+            baseline_writer.write(section, folder, write_baseline, datetime.datetime.now(datetime.UTC).date())
     raise typer.Exit(code)
 
 

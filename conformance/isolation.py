@@ -99,7 +99,7 @@ def _import(source: Path | None) -> _State:
             )
         sys.path.insert(0, str(source))
         importlib.invalidate_caches()
-    with quiet():
+    with quiet(), _unlogged():
         plain = _has_transformer_engine()
         if not plain:
             for name in ABSENT:
@@ -140,13 +140,19 @@ def _versions() -> dict[str, str]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the warnings of foreign imports from becoming errors, and their logging off the screen."""
+    """Keep the warnings of foreign code from becoming errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep what foreign imports log about this machine off the screen."""
     level = logging.root.manager.disable
     logging.disable(max(level, logging.WARNING))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
         logging.disable(level)
 

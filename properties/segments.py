@@ -152,9 +152,7 @@ def packed_layout(batch: PaddedBatch, multiple: int, pad_id: int) -> Layout:
     return layout_of([-(-length // multiple) * multiple for length in lengths], lengths)
 
 
-def packed_rows(
-    values: AnyArray | None, packed: ThdBatch, lengths: IntArray
-) -> Sequence[tuple[AnyArray, int]]:
+def packed_rows(values: AnyArray | None, packed: ThdBatch, lengths: IntArray) -> Sequence[tuple[AnyArray, int]]:
     """The part of ``values`` (T,) in each segment of a packed stream, and how many of them are real.
 
     Args:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, override
 
 from reference_impl import bins as first_fit
-from reference_impl import collate, context_parallel, in_batch, offline, rows_io, thd
+from reference_impl import collate, context_parallel, in_batch, offline, rows_io, rules, thd
 from reference_impl.batches import (
     BoundaryMetadata,
     CollateSpec,
@@ -164,8 +164,4 @@ class ReferenceImplementation(Implementation):
 
     @override
     def validate(self, config: TrainingConfig) -> Validation:
-        # Rules know every model and release; packing itself needs none of that.
-        from reference_impl import rules  # noqa: PLC0415
-
-        broken = rules.check(config, self.release)
-        return Validation(accepted=not broken, errors=tuple(rule.message for rule in broken))
+        return rules.verdict(rules.check(config, self.release))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.claims import is_deliberate, same
-from properties.law import Activity, law
+from properties.law import law
 from properties.segments import TWO_ROWS, heads, packed_layout, real_tokens, row_lengths, slots_per_segment
 from properties.strategies.batches import (
     left_padded,
@@ -32,13 +32,6 @@ def required_multiple(parallelism: Parallelism) -> int:
     """What every segment must be divisible by: 2W chunks, and with sequence parallelism CP * TP equal parts."""
     for_context = 2 * parallelism.context if parallelism.context > 1 else 1
     return math.lcm(for_context, parallelism.context * parallelism.tensor if parallelism.sequence_parallel else 1)
-
-
-def _sequence_parallel(parallelism: Parallelism, **_: object) -> bool:
-    return parallelism.sequence_parallel and parallelism.tensor > 1
-
-
-SEQUENCE_PARALLEL = Activity("sequence parallelism over two or more ranks", _sequence_parallel, 0.2)
 
 
 def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch) -> None:
@@ -69,7 +62,7 @@ def _keeps_real_tokens_or_refuses(
     sources=("P-PADDED", "I19", "MB-17"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(ZERO), parallelism=parallelisms(context_at_least=2))
+@given(batch=right_padded(ZERO), parallelism=parallelisms(context=(2, 3, 4)))
 def test_vlm_segments_can_be_cut_for_context_parallelism(
     implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
 ) -> None:
@@ -83,14 +76,14 @@ def test_vlm_segments_can_be_cut_for_context_parallelism(
     needs=NEEDS,
     harm="sequence parallelism cannot scatter the stream",
     sources=("P-PADDED", "I19", "MB-17", "ML-06"),
-    activity=SEQUENCE_PARALLEL,
+    activity=TWO_ROWS,
 )
-@given(batch=right_padded(ZERO), parallelism=parallelisms())
+@given(batch=right_padded(ZERO), parallelism=parallelisms(sequence_parallel=(True,)))
 def test_vlm_segments_can_be_scattered_for_sequence_parallelism(
     implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
 ) -> None:
     """With sequence parallelism, the slots of every segment are a multiple of CP * TP."""
-    parts = parallelism.context * parallelism.tensor if parallelism.sequence_parallel else 1
+    parts = parallelism.context * parallelism.tensor
     slots = slots_per_segment(implementation.vlm_step(batch, parallelism).layout)
     same(slots % parts, np.zeros(slots.shape), "every segment has CP * TP equal parts")
 
@@ -102,7 +95,7 @@ def test_vlm_segments_can_be_scattered_for_sequence_parallelism(
     sources=("I19", "MB-17"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(ZERO), parallelism=parallelisms(context_at_least=2))
+@given(batch=right_padded(ZERO), parallelism=parallelisms(context=(2, 3, 4)))
 def test_vlm_segments_have_no_more_padding_than_needed(
     implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
 ) -> None:

@@ -20,10 +20,7 @@ class NoPackIsIndexed(ReferenceImplementation):
 
     def pack_documents(self, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:
         limit = min(spec.max_length, spec.capacity)
-        if (
-            documents
-            and spec.overlong == Overlong.DROP
-            and all(len(document.tokens) > limit + 1 for document in documents)
-        ):
+        fitting = [document for document in documents if len(document.tokens) <= limit + 1]
+        if documents and not fitting and spec.overlong == Overlong.DROP:
             raise IndexError("list index out of range")
         return super().pack_documents(documents, spec)

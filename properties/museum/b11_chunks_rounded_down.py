@@ -21,6 +21,8 @@ class ChunksRoundedDown(ReferenceImplementation):
     """A segment that does not have 2W equal chunks loses what is left over."""
 
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
+        if world == 1:
+            return super().partition(layout, world, rank)
         chunks = slots_per_segment(layout) // (2 * world) * (2 * world)
         kept = layout_of([int(slots) for slots in chunks])
         shift = np.repeat(layout.padded[:-1] - kept.padded[:-1], chunks // world)

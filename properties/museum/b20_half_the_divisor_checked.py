@@ -22,6 +22,8 @@ class HalfTheDivisorChecked(ReferenceImplementation):
     """Segments are checked for divisibility by W, and chunks are then rounded down."""
 
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
+        if world == 1:
+            return super().partition(layout, world, rank)
         if np.any(slots_per_segment(layout) % world):
             raise PackingError("layout.padded", layout.padded.tolist(), f"must be divisible by {world}")
         chunks = slots_per_segment(layout) // (2 * world) * (2 * world)

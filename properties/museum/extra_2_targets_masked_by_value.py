@@ -25,6 +25,5 @@ class TargetsMaskedByValue(ReferenceImplementation):
         self, documents: Sequence[Document], bins: Bins, capacity: int, pad_id: int, seed: int
     ) -> tuple[PackedRow, ...]:
         rows = super().fill(documents, bins, capacity, pad_id, seed)
-        return tuple(
-            replace(row, loss_mask=row.loss_mask & (np.append(row.tokens[1:], pad_id) != pad_id)) for row in rows
-        )
+        real = [np.append(row.tokens[1:], pad_id) != pad_id for row in rows]
+        return tuple(replace(row, loss_mask=row.loss_mask & kept) for row, kept in zip(rows, real, strict=True))

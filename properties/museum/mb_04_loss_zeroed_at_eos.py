@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from properties.museum.bug import bug
+from properties.readings import weights_of
 from reference_impl.batches import CollateSpec, ThdBatch
 from reference_impl.documents import PackedRow
 from reference_impl.reference import ReferenceImplementation
@@ -24,6 +23,4 @@ class LossZeroedAtEos(ReferenceImplementation):
 
     def collate(self, rows: Sequence[PackedRow], indices: Sequence[int], spec: CollateSpec) -> tuple[ThdBatch, ...]:
         batches = super().collate(rows, indices, spec)
-        return tuple(
-            replace(batch, loss_mask=np.where(batch.tokens == spec.eos_id, 0, batch.loss_mask)) for batch in batches
-        )
+        return tuple(replace(batch, loss_mask=weights_of(batch) * (batch.tokens != spec.eos_id)) for batch in batches)

@@ -18,4 +18,4 @@ class PaddedForTheFirst(ReferenceImplementation):
     """Segments are padded only where the first one needs padding."""
 
     def pad_layout(self, lengths: IntArray, multiple: int) -> Layout:
-        return super().pad_layout(lengths, multiple if lengths[0] % multiple else 1)
+        return super().pad_layout(lengths, multiple if multiple < 1 or lengths[0] % multiple else 1)

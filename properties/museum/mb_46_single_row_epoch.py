@@ -17,5 +17,5 @@ class SingleRowEpoch(ReferenceImplementation):
     """The epoch mapping is squeezed before it is cut, so that one row and one sample leave no axis to cut."""
 
     def epoch_order(self, n_rows: int, n_samples: int, seed: int) -> IntArray:
-        order = super().epoch_order(n_rows, -(-n_samples // n_rows) * n_rows, seed) if n_rows > 0 else None
-        return super().epoch_order(n_rows, n_samples, seed) if order is None else order.squeeze()[:n_samples]
+        whole_epochs = -(-n_samples // max(n_rows, 1)) * n_rows
+        return super().epoch_order(n_rows, whole_epochs, seed).squeeze()[:n_samples]

@@ -26,11 +26,11 @@ class BoundariesAsLongAsTheBin(ReferenceImplementation):
         batches = super().collate(rows, indices, spec)
         if not spec.static_boundaries:
             return batches
-        return tuple(
-            replace(batch, raw={name: _long(array, spec.width) for name, array in batch.raw.items()})
-            for batch in batches
-        )
+        return tuple(replace(batch, raw=_long(batch, spec.width)) for batch in batches)
 
 
-def _long(array: AnyArray, entries: int) -> AnyArray:
-    return np.pad(array, (0, max(0, entries - array.size)), mode="edge") if array.size > 1 else array
+def _long(batch: ThdBatch, entries: int) -> dict[str, AnyArray]:
+    return {
+        name: np.pad(array, (0, max(0, entries - array.size)), mode="edge") if array.size > 1 else array
+        for name, array in batch.raw.items()
+    }

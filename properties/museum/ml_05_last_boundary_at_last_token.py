@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from properties.museum.bug import bug
-from properties.segments import slots_per_segment, valid_per_segment
+from properties.segments import is_padding
 from reference_impl.batches import Layout, PaddedBatch, ThdBatch
 from reference_impl.reference import ReferenceImplementation
 
@@ -22,5 +24,5 @@ class LastBoundaryAtLastToken(ReferenceImplementation):
     def pack_in_batch(self, batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
         packed = super().pack_in_batch(batch, multiple, pad_id)
         padded = packed.layout.padded.copy()
-        padded[-1:] -= slots_per_segment(packed.layout)[-1:] - valid_per_segment(packed.layout)[-1:]
+        padded[-1] -= np.count_nonzero(is_padding(packed.layout)[padded[-2] :]) if padded.size > 1 else 0
         return replace(packed, layout=Layout(packed.layout.valid, padded))

@@ -18,10 +18,6 @@ class LimitNotRounded(ReferenceImplementation):
 
     def pad_document(self, document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
         padded = super().pad_document(document, max_length, multiple, pad_id)
-        if (
-            multiple is None
-            or len(document.tokens) - 1 <= len(padded.tokens) - 1
-            or len(document.tokens) > max_length + 1
-        ):
-            return padded
-        return super().pad_document(document, max_length, max_length, pad_id)
+        if len(padded.tokens) < len(document.tokens) <= max_length + 1:
+            return super().pad_document(document, max_length, max_length, pad_id)
+        return padded

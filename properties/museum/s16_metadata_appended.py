@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from properties.museum.bug import bug
 from reference_impl.documents import Document, PackingMetadata, PackSpec
@@ -24,8 +25,8 @@ class MetadataAppended(ReferenceImplementation):
 
     def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
         kept = folder / "all_metadata.json"
-        earlier = json.loads(kept.read_text()) if kept.exists() else []
+        entries: list[dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else []
         files = super().prepare(documents, spec, folder)
-        entries = [*earlier, *(asdict(entry) for entry in files.metadata)]
+        entries.extend(asdict(entry) for entry in files.metadata)
         kept.write_text(json.dumps(entries))
         return PreparedFiles(files.rows, tuple(PackingMetadata(**entry) for entry in entries))

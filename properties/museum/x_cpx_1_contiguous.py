@@ -21,6 +21,8 @@ class Contiguous(ReferenceImplementation):
     """Rank r owns the r-th of W contiguous parts of every segment."""
 
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
-        super().partition(layout, world, rank)
+        whole = super().partition(layout, world, rank)
+        if world == 1:
+            return whole
         part = np.repeat(slots_per_segment(layout) // world, slots_per_segment(layout))
         return np.flatnonzero(position_of(layout) // np.maximum(part, 1) == rank)

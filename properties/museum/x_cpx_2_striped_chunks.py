@@ -21,6 +21,8 @@ class StripedChunks(ReferenceImplementation):
     """Rank r owns chunks r and r + W of every segment."""
 
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
-        super().partition(layout, world, rank)
+        whole = super().partition(layout, world, rank)
+        if world == 1:
+            return whole
         chunk = np.repeat(slots_per_segment(layout) // (2 * world), slots_per_segment(layout))
         return np.flatnonzero(position_of(layout) // np.maximum(chunk, 1) % world == rank)

@@ -22,5 +22,7 @@ class LateChunkFirst(ReferenceImplementation):
 
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
         slots = super().partition(layout, world, rank)
+        if world == 1:
+            return slots
         late = 2 * position_of(layout)[slots] >= slots_per_segment(layout)[segment_of(layout)[slots]]
         return np.concatenate([slots[late], slots[~late]])

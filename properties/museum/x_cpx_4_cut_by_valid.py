@@ -22,6 +22,6 @@ class CutByValid(ReferenceImplementation):
 
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
         slots = super().partition(layout, world, rank)
-        if np.any(valid_per_segment(layout) % (2 * world)):
+        if world == 1 or not layout.valid[-1] or np.any(valid_per_segment(layout) % (2 * world)):
             return slots
         return super().partition(Layout(layout.valid, layout.valid), world, rank)

@@ -85,10 +85,16 @@ def pad_ids() -> SearchStrategy[int]:
     return st.shared(st.sampled_from(PAD_IDS), key="pad id")
 
 
-def parallelisms(context_at_least: int = 1) -> SearchStrategy[Parallelism]:
-    """Sizes of context and tensor parallelism, with and without sequence parallelism."""
-    sizes = st.sampled_from([size for size in (1, 2, 3, 4) if size >= context_at_least])
-    return st.builds(Parallelism, sizes, st.sampled_from((1, 2, 3, 4)), st.booleans())
+def parallelisms(
+    *, context: tuple[int, ...] = (1, 2, 3, 4), sequence_parallel: tuple[bool, ...] = (False, True)
+) -> SearchStrategy[Parallelism]:
+    """Sizes of context and tensor parallelism; where sequence parallelism is asked for, over two or more ranks."""
+    sizes = [
+        Parallelism(*choice)
+        for choice in product(context, (1, 2, 3, 4), sequence_parallel)
+        if choice[1] > 1 or False in sequence_parallel
+    ]
+    return st.sampled_from(sizes)
 
 
 def right_padded(

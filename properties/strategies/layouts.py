@@ -27,7 +27,7 @@ Size = tuple[int, int]
 """Slots and valid tokens of one segment."""
 
 Padding = Literal["any", "none", "some", "inner", "tail"]
-"""Which segments have fewer valid tokens than slots: any, none, some, some before the last one, or only the last one."""
+"""Segments with fewer valid tokens than slots: any, none, some, some before the last one, or only the last one."""
 
 
 @cache

@@ -5,7 +5,8 @@ from functools import cache
 import pytest
 from hypothesis import Phase, settings
 
-from properties.law import Law, Outcome, Verdict, catalogue
+from properties.law import Law, Outcome, Verdict
+from properties.laws import test_config, test_config_accepted
 from properties.museum import museum
 from reference_impl.config import TrainingConfig, Validation
 from reference_impl.interface import Implementation, Op
@@ -14,7 +15,10 @@ from reference_impl.rules import RULES, Severity
 
 EXAMPLES = settings(max_examples=300, database=None)
 WITHOUT_SHRINKING = settings(EXAMPLES, phases=(Phase.generate,))
-LAWS = {key: law for key, law in catalogue().items() if law.area == "CFG"}
+MODULES = (test_config, test_config_accepted)
+LAWS: dict[str, Law] = {
+    test.law.key: test.law for module in MODULES for test in vars(module).values() if hasattr(test, "law")
+}
 BUGS = {id: bug for id, bug in museum().items() if bug.overrides == {Op.VALIDATE}}
 
 

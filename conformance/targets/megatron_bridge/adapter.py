@@ -57,7 +57,7 @@ class MegatronBridge(Implementation):
     def __init__(self, source: Path | None = None) -> None:
         os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars are no log, but tqdm has its own switch
         isolation.activate(source, cuda_stand_in=True)
-        logging.getLogger("megatron").setLevel(logging.CRITICAL)
+        _silence_logs()
         self._workspace = Workspace()
 
     @property
@@ -136,8 +136,7 @@ class MegatronBridge(Implementation):
     @override
     @quiet()
     def collate(self, rows: Sequence[PackedRow], indices: Sequence[int], spec: CollateSpec) -> tuple[ThdBatch, ...]:
-        with self._workspace.scratch() as folder:
-            return dataset.collate(self._packed_file(rows), indices, spec, folder)
+        return dataset.collate(self._packed_file(rows), indices, spec, self._workspace.folder)
 
     # Boundaries and in-batch packing ---------------------------------------------------------------------------------
 
@@ -166,8 +165,7 @@ class MegatronBridge(Implementation):
     @override
     @quiet()
     def validate(self, config: TrainingConfig) -> Validation:
-        with self._workspace.scratch() as folder:
-            return configuration.validate(config, folder)
+        return configuration.validate(config, self._workspace.folder)
 
     @property
     def _suffix(self) -> str:
@@ -176,3 +174,13 @@ class MegatronBridge(Implementation):
 
     def _packed_file(self, rows: Sequence[PackedRow]) -> Path:
         return self._workspace.packed_file(rows, self._suffix, packed_files.write_rows)
+
+
+def _silence_logs() -> None:
+    """Drop what Bridge logs: by its own loggers, and from its files by the root logger."""
+    logging.getLogger("megatron").setLevel(logging.CRITICAL)
+    logging.root.addFilter(_is_not_of_bridge)
+
+
+def _is_not_of_bridge(record: logging.LogRecord) -> bool:
+    return f"{os.sep}megatron{os.sep}bridge{os.sep}" not in record.pathname

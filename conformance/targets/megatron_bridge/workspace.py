@@ -27,7 +27,8 @@ class Workspace:
         self._packed: OrderedDict[bytes, Path] = OrderedDict()
 
     @functools.cached_property
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """The folder itself, for files that every call writes anew."""
         memory = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
         folder = tempfile.mkdtemp(prefix="packproof-", dir=memory if memory.is_dir() else None)
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -36,7 +37,7 @@ class Workspace:
     @contextmanager
     def scratch(self) -> Iterator[Path]:
         """An empty folder for one call."""
-        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             yield Path(folder)
 
     def packed_file(
@@ -47,7 +48,7 @@ class Workspace:
         if key in self._packed:
             self._packed.move_to_end(key)
             return self._packed[key]
-        path = self._folder / f"{next(self._numbers)}{suffix}"
+        path = self.folder / f"{next(self._numbers)}{suffix}"
         write(rows, path)
         self._packed[key] = path
         if len(self._packed) > KEPT:
