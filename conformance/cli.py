@@ -17,10 +17,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from conformance import baseline, baseline_writer, cases, check_config, events, probe, running
+from conformance import baseline, baseline_writer, cases, events, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
+from conformance.cli_check_config import check_config
 from conformance.cli_museum import museum
 from conformance.cli_upstream import upstream
+from conformance.config_file import ConfigError
 from conformance.events import Section
 from conformance.exit_codes import ExitCode
 from conformance.overlays import OverlayError
@@ -29,13 +31,17 @@ from conformance.results import LOUD, counts, exit_code, worst
 from conformance.targets.loading import Description, TargetError, load
 from properties.law import Verdict
 from properties.profiles import EXAMPLES, profile
+from reference_impl.errors import PackingError
 
 app = typer.Typer(
-    help="Test and conformance harness for sequence packing.", no_args_is_help=True, add_completion=False,
+    help="Test and conformance harness for sequence packing.",
+    no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command("upstream")(upstream)
 app.command("museum")(museum)
+app.command("check-config")(check_config)
 
 DEFAULT_TARGET = "megatron-bridge"
 USER_ERRORS = {
@@ -44,6 +50,8 @@ USER_ERRORS = {
     baseline.BaselineError: ExitCode.USAGE,
     cases.CaseError: ExitCode.USAGE,
     events.LogError: ExitCode.USAGE,
+    ConfigError: ExitCode.USAGE,
+    PackingError: ExitCode.USAGE,
 }
 
 

@@ -13,7 +13,7 @@ from unittest import mock
 
 from conformance.targets.megatron_bridge.modules import bridge, torch
 from reference_impl.config import CudaGraph, DatasetKind, ModelFamily, TrainingConfig, Validation
-from reference_impl.errors import Inexpressible
+from reference_impl.errors import Inexpressible, NotSupported
 
 REFUSALS = (ValueError, AssertionError)
 """What Bridge raises to refuse a configuration."""
@@ -90,15 +90,26 @@ def _model(config: TrainingConfig) -> Any:
         "apply_rope_fusion": False,
     }
     if config.model_family is ModelFamily.QWEN35_VL:
-        return bridge("models.qwen_vl.qwen35_vl_provider").Qwen35VLModelProvider(**size)
+        return _where_there_is("models.qwen_vl.qwen35_vl_provider").Qwen35VLModelProvider(**size)
     model = bridge("models.gpt_provider").GPTModelProvider(**size)
-    graphs = bridge("utils.cuda_graph")
     if config.cuda_graph is CudaGraph.FULL_ITERATION:
-        graphs.set_full_iteration_cuda_graph(model)
+        _where_there_is("utils.cuda_graph").set_full_iteration_cuda_graph(model)
     elif config.cuda_graph is CudaGraph.ATTENTION:
         model.cuda_graph_impl = "transformer_engine"
-        graphs.set_cuda_graph_modules(model, ["attn"])
+        _where_there_is("utils.cuda_graph").set_cuda_graph_modules(model, ["attn"])
     return model
+
+
+def _where_there_is(module: str) -> Any:
+    """A module that only some configurations need.
+
+    Raises:
+        Inexpressible: this release does not have it.
+    """
+    try:
+        return bridge(module)
+    except NotSupported as error:
+        raise Inexpressible(str(error)) from error
 
 
 def _dataset(config: TrainingConfig, folder: Path) -> Any:
