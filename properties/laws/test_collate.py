@@ -267,6 +267,28 @@ def test_without_answer_only_loss_padding_is_not_trained_on(
         same(weights_of(batch)[: stream.slots], stream.real, "real slots weigh 1, padding nothing")
 
 
+_all_loss_odd_rows, _all_loss_odd_spec = parted(collations(RowKind(padded=Padded.OTHER), answer_only_loss=False))
+
+
+@law(
+    "COL-004",
+    facet="padding is not EOS",
+    needs={Op.COLLATE},
+    harm="the model trains on padding",
+    sources=("P-MASK", "P-VALUE", "S20"),
+    activity=PADDING,
+)
+@given(rows=_all_loss_odd_rows, spec=_all_loss_odd_spec)
+def test_without_answer_only_loss_padding_of_another_id_is_not_trained_on(
+    implementation: Implementation, rows: Rows, spec: CollateSpec
+) -> None:
+    """Without answer-only loss padding that is not EOS weighs nothing either."""
+    for row, batch in _collated(implementation, rows, spec):
+        real = stream_of(row).real
+        padding = weights_of(batch)[: len(real)][~real]
+        same(padding, np.zeros(len(padding)), "padding weighs nothing")
+
+
 @law(
     "COL-005",
     needs={Op.COLLATE},
@@ -598,12 +620,12 @@ def test_boundaries_for_kernels_are_int32(implementation: Implementation, rows: 
 # Static boundaries ---------------------------------------------------------------------------------------------------
 
 
-def _shapes(batches: Sequence[ThdBatch]) -> list[dict[str, tuple[int, ...]]]:
-    return [{name: array.shape for name, array in boundary_arrays(batch).items()} for batch in batches]
+def _shapes(batch: ThdBatch) -> dict[str, tuple[int, ...]]:
+    return {name: array.shape for name, array in boundary_arrays(batch).items()}
 
 
 def _has_one_shape(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:
-    shapes = _shapes([batch for _, batch in _collated(implementation, rows, spec)])
+    shapes = [_shapes(implementation.collate(rows, [index], spec)[0]) for index in range(len(rows))]
     holds(all(shape == shapes[0] for shape in shapes), "all batches have boundaries of one shape", got=shapes)
     holds(len(set(shapes[0].values())) == 1, "all boundary arrays of a batch are equally long", got=shapes[0])
 
@@ -649,8 +671,8 @@ def test_the_number_of_static_boundaries_does_not_grow_with_the_width(
     implementation: Implementation, rows: Rows, spec: CollateSpec, wider: int
 ) -> None:
     """The number of static boundaries comes from the metadata, not from the width."""
-    narrow = _shapes(implementation.collate(rows, [0], spec))
-    wide = _shapes(implementation.collate(rows, [0], replace(spec, width=spec.width + wider)))
+    narrow = _shapes(implementation.collate(rows, [0], spec)[0])
+    wide = _shapes(implementation.collate(rows, [0], replace(spec, width=spec.width + wider))[0])
     same(wide, narrow, "a wider batch has as many boundaries")
 
 

@@ -716,7 +716,7 @@ def test_prepared_metadata_describes_the_rows(
     facet="prepared twice",
     needs={Op.PREPARE, Op.READ_ROWS},
     harm="metadata grow with every run, and stale entries widen the boundary arrays",
-    sources=("P-DET", "S16"),
+    sources=("P-DET", "S16", "MB-06"),
 )
 @given(documents=_documents, spec=_spec)
 def test_preparing_again_changes_nothing(implementation: Implementation, documents: Documents, spec: PackSpec) -> None:
@@ -726,6 +726,7 @@ def test_preparing_again_changes_nothing(implementation: Implementation, documen
         first_rows = implementation.read_rows(first.rows)
         second = _prepared(implementation, documents, spec, Path(folder))
         second_rows = implementation.read_rows(second.rows)
+    same(second.rows.name, first.rows.name, "the rows are where the first preparation put them")
     same(second.metadata, first.metadata, "the metadata are as after the first preparation")
     same(_stored(second_rows), _stored(first_rows), "the rows are as after the first preparation")
 

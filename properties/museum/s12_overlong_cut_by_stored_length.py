@@ -18,6 +18,6 @@ class OverlongCutByStoredLength(ReferenceImplementation):
 
     def pad_document(self, document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
         padded = super().pad_document(document, max_length, multiple, pad_id)
-        if len(document.tokens) <= max_length or max_length < 2:
+        if len(document.tokens) <= max_length or (multiple or 1) < 2:
             return padded
         return super().pad_document(document, max_length - 1, 1, pad_id)

@@ -141,15 +141,22 @@ def _sizes(multiple: int, padding: Padding) -> tuple[Size, ...]:
 @cache
 def _layouts(multiple: int, padding: Padding, segments: tuple[int, int]) -> SearchStrategy[Layout]:
     if padding == "tail":
-        full = st.lists(_one_of(multiple, "none"), min_size=max(segments[0] - 1, 0), max_size=segments[1] - 1)
+        full = _lists(_one_of(multiple, "none"), max(segments[0] - 1, 0), segments[1] - 1)
         last = _one_of(multiple, "any").filter(lambda size: size[1] < size[0])
         return st.builds(_layout, full, last)
     fewest = max(segments[0], 2) if padding == "inner" else segments[0]
-    sizes = st.lists(_one_of(multiple, padding), min_size=fewest, max_size=segments[1])
+    sizes = _lists(_one_of(multiple, padding), fewest, segments[1])
     if padding in ("some", "inner"):
         last = -1 if padding == "inner" else None
         sizes = sizes.filter(lambda drawn: any(valid < slots for slots, valid in drawn[:last]))
     return sizes.map(_layout)
+
+
+def _lists(size: SearchStrategy[Size], fewest: int, most: int) -> SearchStrategy[list[Size]]:
+    """Lists of ``fewest`` to ``most`` sizes, longer ones more often than Hypothesis would draw them."""
+    by_length = {length: st.lists(size, min_size=length, max_size=length) for length in range(fewest, most + 1)}
+    lengths = [*by_length, *(length for length in by_length if length > 2)]
+    return st.sampled_from(lengths).flatmap(by_length.__getitem__)
 
 
 @cache

@@ -91,14 +91,14 @@ def lengths_up_to(capacity: int, smallest: int = 1) -> SearchStrategy[int]:
     return awkward_lengths(capacity, smallest) | st.integers(smallest, capacity)
 
 
-_kinds = st.sampled_from(("any", "awkward", "equal", "exact"))
+_kinds = st.sampled_from(("any", "awkward", "equal", "exact", "one over"))
 
 
 @st.composite
 def length_lists(
     draw: st.DrawFn, capacity: int, *, smallest: int = 1, fewest: int = 1, most: int = 8, multiple: int = 1
 ) -> list[int]:
-    """Lengths that each fit: any, awkward, all equal, or in groups that fill bins to the last slot.
+    """Lengths that each fit: any, awkward, all equal, or in groups that just fill a bin, or miss it by one slot.
 
     Args:
         draw: given by Hypothesis.
@@ -116,17 +116,18 @@ def length_lists(
         return draw(st.lists(awkward_lengths(limit, smallest), min_size=fewest, max_size=most))
     if kind == "equal":
         return [draw(lengths_up_to(limit, smallest))] * draw(st.integers(fewest, most))
-    filling = _filling(limit, draw(st.lists(st.integers(smallest, limit), min_size=1, max_size=most)), smallest)
+    wanted = draw(st.lists(st.integers(smallest, limit), min_size=1, max_size=most))
+    filling = _filling(limit + 1 if kind == "one over" and limit > 1 else limit, wanted, smallest)
     first = draw(st.integers(0, len(filling) - 1))
     repeated = [*filling[first:], *filling[:first]] * max(1, -(-fewest // len(filling)))
     return repeated[: max(most, fewest)]
 
 
 def _filling(total: int, wanted: Sequence[int], smallest: int) -> list[int]:
-    """``wanted`` lengths as far as they go, and a last one so that they fill ``total`` exactly."""
-    group: list[int] = []
-    free = total
-    for length in wanted:
+    """``wanted`` lengths as far as they go, and a last one so that they add up to ``total``; at least two of them."""
+    group = [max(smallest, min(wanted[0], total - max(smallest, 1)))]
+    free = total - group[0]
+    for length in wanted[1:]:
         if free - length < smallest:
             break
         group.append(length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from conformance.isolation import Imported, quiet
 from conformance.targets.megatron_bridge import boundaries, dataset, offline, real_text, step
 from conformance.targets.megatron_bridge import config as configuration
 from conformance.targets.megatron_bridge import rows as packed_files
+from conformance.targets.megatron_bridge.modules import bridge
 from conformance.targets.megatron_bridge.workspace import Workspace
 from reference_impl.batches import (
     BoundaryMetadata,
@@ -37,7 +39,18 @@ from reference_impl.documents import (
     PackingStrategy,
     PackSpec,
 )
+from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, PreparedFiles
+
+MODULES = (
+    "data.datasets.packed_sequence",
+    "data.datasets.packed_parquet",
+    "training.utils.packed_seq_utils",
+    "training.vlm_step",
+    "training.config",
+    "models.gpt_provider",
+)
+"""Modules that the operations use, below ``megatron.bridge``."""
 
 
 class MegatronBridge(Implementation):
@@ -58,6 +71,7 @@ class MegatronBridge(Implementation):
         os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars are no log, but tqdm has its own switch
         isolation.activate(source, cuda_stand_in=True)
         _silence_logs()
+        _import_all()
         self._workspace = Workspace()
 
     @property
@@ -174,6 +188,16 @@ class MegatronBridge(Implementation):
 
     def _packed_file(self, rows: Sequence[PackedRow]) -> Path:
         return self._workspace.packed_file(rows, self._suffix, packed_files.write_rows)
+
+
+def _import_all() -> None:
+    """Import what the operations use, so that a target that cannot be imported is told when it is loaded.
+
+    Only then is it known, too, which stand-ins are in use.
+    """
+    for name in MODULES:
+        with contextlib.suppress(NotSupported):
+            bridge(name)
 
 
 def _silence_logs() -> None:
