@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from properties.claims import Broken, same
+from properties.claims import Broken
 from properties.law import Activity
 from reference_impl.batches import AnyArray, Layout, PaddedBatch, ThdBatch
 from reference_impl.documents import BoolArray, IntArray
@@ -152,33 +152,28 @@ def packed_layout(batch: PaddedBatch, multiple: int, pad_id: int) -> Layout:
     return layout_of([-(-length // multiple) * multiple for length in lengths], lengths)
 
 
-def packed_rows(values: AnyArray | None, packed: ThdBatch, lengths: IntArray) -> Sequence[tuple[AnyArray, int]]:
-    """The part of ``values`` (T,) in each segment of a packed stream, and how many of them are real.
-
-    Args:
-        values: one of the arrays of the stream.
-        packed: the stream, whose own boundaries are believed.
-        lengths: real tokens of each row that has any (n,).
+def at_content(values: AnyArray | None, packed: ThdBatch, pad_id: int) -> AnyArray:
+    """``values`` (T,) where a packed stream holds another token than the pad id, whatever its boundaries say.
 
     Raises:
-        Broken: there are no values, or there is not one segment for each row.
+        Broken: there are no values, or fewer than tokens.
     """
+    return _at(values, packed.tokens != pad_id)
+
+
+def at_padding(values: AnyArray | None, packed: ThdBatch, pad_id: int) -> AnyArray:
+    """``values`` (T,) where a packed stream holds the pad id, whatever its boundaries say.
+
+    Raises:
+        Broken: there are no values, or fewer than tokens.
+    """
+    return _at(values, packed.tokens == pad_id)
+
+
+def _at(values: AnyArray | None, where: BoolArray) -> AnyArray:
     if values is None:
         raise Broken("a packed stream has the arrays of its batch", got=None)
-    boundaries = packed.layout.padded
-    same(boundaries.size - 1, lengths.size, "there is one segment for each row that has a real token")
-    cuts = zip(boundaries, boundaries[1:], lengths, strict=False)
-    return [(values[:0], 0), *((values[start:stop], int(size)) for start, stop, size in cuts)]
-
-
-def heads(values: AnyArray | None, packed: ThdBatch, lengths: IntArray) -> AnyArray:
-    """The real part of all ``packed_rows``, in one array."""
-    return np.concatenate([segment[:size] for segment, size in packed_rows(values, packed, lengths)])
-
-
-def tails(values: AnyArray | None, packed: ThdBatch, lengths: IntArray) -> AnyArray:
-    """The alignment padding of all ``packed_rows``, in one array."""
-    return np.concatenate([segment[size:] for segment, size in packed_rows(values, packed, lengths)])
+    return pick(values, np.flatnonzero(where), "a packed stream has one entry per token in every array")
 
 
 # Activity ------------------------------------------------------------------------------------------------------------

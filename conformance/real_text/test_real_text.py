@@ -59,6 +59,15 @@ def multiple_for(ranks: int) -> int:
 
 
 @pytest.fixture(scope="session")
+def prepare_text(implementation: Implementation) -> Callable[..., PreparedFiles]:
+    """The target's preparation of text."""
+    found: Callable[..., PreparedFiles] | None = getattr(implementation, "prepare_text", None)
+    if found is None:
+        pytest.skip("not supported: the target has no prepare_text")
+    return found
+
+
+@pytest.fixture(scope="session")
 def tokenizer() -> MistralTokenizer:
     """A real tokenizer."""
     found = mistral_tokenizer()
@@ -88,6 +97,7 @@ def ranks(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="session", params=[".idx.parquet", ".npy"], ids=["parquet", "npy"])
 def packed(
     request: pytest.FixtureRequest,
+    prepare_text: Callable[..., PreparedFiles],
     implementation: Implementation,
     tokenizer: MistralTokenizer,
     documents: tuple[Document, ...],
@@ -95,9 +105,6 @@ def packed(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Packed:
     """The text, prepared by the target and opened by its packed dataset."""
-    prepare: Callable[..., PreparedFiles] | None = getattr(implementation, "prepare_text", None)
-    if prepare is None:
-        pytest.skip("not supported: the target has no prepare_text")
     spec = PackSpec(
         capacity=CAPACITY,
         algorithm=Algorithm.FIRST_FIT_DECREASING,
@@ -106,7 +113,7 @@ def packed(
         pad_id=tokenizer.eod,
         eos_id=tokenizer.eos_id,
     )
-    files = prepare(records(), tokenizer, spec, tmp_path_factory.mktemp("packed"), request.param)
+    files = prepare_text(records(), tokenizer, spec, tmp_path_factory.mktemp("packed"), request.param)
     rows = implementation.read_rows(files.rows)
     collation = CollateSpec(width=CAPACITY, document_multiple=spec.pad_multiple, eos_id=spec.eos_id)
     return Packed(

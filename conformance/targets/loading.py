@@ -152,6 +152,8 @@ def _bridge(spec: TargetSpec) -> Implementation:
         bridge = MegatronBridge(_source(Path(spec.location)) if spec.location else None)
     except IsolationError as error:
         raise TargetError(str(error)) from error
+    except ImportError as error:
+        raise TargetError(f"Megatron Bridge cannot be imported: {error}; install what it needs") from error
     version = bridge.imported.versions[BRIDGE]
     if spec.version not in {None, version}:
         raise TargetError(

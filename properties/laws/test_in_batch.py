@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.claims import is_deliberate, same
 from properties.law import law
-from properties.segments import ALIGNMENT_PADDING, TWO_ROWS, heads, packed_rows, real_tokens, row_lengths, tails
+from properties.segments import ALIGNMENT_PADDING, TWO_ROWS, at_content, at_padding, pick, real_tokens
 from properties.strategies.batches import (
     left_padded,
     pad_ids,
@@ -25,6 +23,7 @@ from reference_impl.documents import BoolArray, IntArray
 from reference_impl.interface import Implementation, Op
 
 NEEDS = {Op.PACK_IN_BATCH}
+IGNORED_LABEL = -100
 MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
 
 
@@ -34,8 +33,18 @@ def _real(values: AnyArray | None, batch: PaddedBatch, pad_id: int) -> AnyArray 
 
 
 def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch, pad_id: int) -> None:
-    tokens = heads(packed.tokens, packed, row_lengths(batch, pad_id))
-    same(tokens, _real(batch.tokens, batch, pad_id), "every segment begins with the real tokens of one row, in order")
+    tokens = at_content(packed.tokens, packed, pad_id)
+    same(tokens, _real(batch.tokens, batch, pad_id), "the stream holds every real token once, in order, and padding")
+
+
+def _keeps_labelled_tokens(packed: ThdBatch, batch: PaddedBatch, real: BoolArray) -> None:
+    """Tokens that cannot be told from padding are told by their labels."""
+    labels = np.empty(0) if packed.labels is None else packed.labels
+    labelled = np.flatnonzero(labels != IGNORED_LABEL)
+    expected = None if batch.labels is None else batch.labels[real]
+    same(labels[labelled], expected, "the stream holds the label of every real token once, in order")
+    tokens = pick(packed.tokens, labelled, "a packed stream has one entry per token in every array")
+    same(tokens, batch.tokens[real], "the stream holds every real token beside its label")
 
 
 def _keeps_real_tokens_or_refuses(
@@ -64,7 +73,7 @@ def _keeps_real_tokens_or_refuses(
 def test_every_real_token_is_packed_once_and_in_order(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """Every segment begins with the real tokens of one right-padded row, in order."""
+    """Apart from padding, the stream holds the real tokens of all right-padded rows, once and in order."""
     _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), batch, pad_id)
 
 
@@ -117,9 +126,7 @@ def test_mask_is_believed_over_token_values(
     Without a mask such a token cannot be told from padding, so that nothing can be demanded there.
     """
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    _keeps_real_tokens(packed, batch, pad_id)
-    labels = heads(packed.labels, packed, row_lengths(batch, pad_id))
-    same(labels, _real(batch.labels, batch, pad_id), "a token equal to the pad id keeps its label")
+    _keeps_labelled_tokens(packed, batch, real_tokens(batch, pad_id))
 
 
 @law(
@@ -151,8 +158,8 @@ def test_inner_tokens_equal_to_the_pad_id_are_packed(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
     """Padding is never inside a row, so that a pad id between two other tokens is content, also without a mask."""
-    masked = replace(batch, padding_mask=_up_to_last_other(batch.tokens, pad_id))
-    _keeps_real_tokens(implementation.pack_in_batch(batch, multiple, pad_id), masked, pad_id)
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    _keeps_labelled_tokens(packed, batch, _up_to_last_other(batch.tokens, pad_id))
 
 
 def _up_to_last_other(tokens: IntArray, pad_id: int) -> BoolArray:
@@ -173,7 +180,7 @@ def test_labels_follow_their_tokens(
 ) -> None:
     """The label of a real token stands in the slot of that token."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    labels = heads(packed.labels, packed, row_lengths(batch, pad_id))
+    labels = at_content(packed.labels, packed, pad_id)
     same(labels, _real(batch.labels, batch, pad_id), "labels stand in the slots of their tokens")
 
 
@@ -190,7 +197,7 @@ def test_loss_weights_follow_their_tokens(
 ) -> None:
     """The loss weight of a real token stands in the slot of that token."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    weights = heads(packed.loss_mask, packed, row_lengths(batch, pad_id))
+    weights = at_content(packed.loss_mask, packed, pad_id)
     same(weights, _real(batch.loss_mask, batch, pad_id), "loss weights stand in the slots of their tokens")
 
 
@@ -207,7 +214,7 @@ def test_positions_follow_their_tokens(
 ) -> None:
     """A real token keeps the position that it had in its row, whatever the first one is."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    positions = heads(packed.position_ids, packed, row_lengths(batch, pad_id))
+    positions = at_content(packed.position_ids, packed, pad_id)
     same(positions, _real(batch.position_ids, batch, pad_id), "tokens keep their positions")
 
 
@@ -225,9 +232,9 @@ def test_positions_follow_their_tokens(
 def test_alignment_padding_holds_the_pad_id(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """Slots behind the real tokens of a segment hold the pad id."""
-    packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    padding = tails(packed.tokens, packed, row_lengths(batch, pad_id))
+    """Slots that hold no real token of the rows hold the pad id."""
+    tokens = implementation.pack_in_batch(batch, multiple, pad_id).tokens
+    padding = tokens[~np.isin(tokens, batch.tokens[real_tokens(batch, pad_id)])]
     same(padding, np.full(padding.shape, pad_id), "alignment padding holds the pad id")
 
 
@@ -242,10 +249,10 @@ def test_alignment_padding_holds_the_pad_id(
 def test_alignment_padding_has_no_target(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """Slots behind the real tokens of a segment have the label -100."""
+    """Slots that hold the pad id have the label -100."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    padding = tails(packed.labels, packed, row_lengths(batch, pad_id))
-    same(padding, np.full(padding.shape, -100), "the label of alignment padding is ignored")
+    padding = at_padding(packed.labels, packed, pad_id)
+    same(padding, np.full(padding.shape, IGNORED_LABEL), "the label of alignment padding is ignored")
 
 
 @law(
@@ -259,9 +266,9 @@ def test_alignment_padding_has_no_target(
 def test_alignment_padding_weighs_nothing(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """Slots behind the real tokens of a segment have the loss weight 0."""
+    """Slots that hold the pad id have the loss weight 0."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    padding = tails(packed.loss_mask, packed, row_lengths(batch, pad_id))
+    padding = at_padding(packed.loss_mask, packed, pad_id)
     same(padding, np.zeros(padding.shape), "alignment padding weighs nothing in the loss")
 
 
@@ -276,8 +283,7 @@ def test_alignment_padding_weighs_nothing(
 def test_positions_run_on_through_alignment_padding(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """In alignment padding, positions go on counting from the last real token."""
+    """In alignment padding, each position is that of the slot before plus 1."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    for positions, size in packed_rows(packed.position_ids, packed, row_lengths(batch, pad_id)):
-        steps = np.diff(positions[max(size - 1, 0) :])
-        same(steps, np.ones(steps.shape), "positions run on through alignment padding")
+    steps = np.diff(packed.position_ids, prepend=-1)
+    same(at_padding(steps, packed, pad_id), np.ones(np.count_nonzero(packed.tokens == pad_id)), "positions run on")

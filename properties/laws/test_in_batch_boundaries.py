@@ -13,8 +13,9 @@ from properties.law import law
 from properties.segments import (
     ALIGNMENT_PADDING,
     TWO_ROWS,
+    at_content,
+    by_segment,
     cumulative,
-    heads,
     packed_layout,
     real_tokens,
     row_lengths,
@@ -46,6 +47,26 @@ def test_every_row_is_padded_to_the_next_multiple(
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
     expected = packed_layout(batch, multiple, pad_id).padded
     same(packed.layout.padded, expected, "every row fills up to the next multiple, and no more")
+
+
+@law(
+    "INB-025",
+    needs=NEEDS,
+    harm="the first tokens of a document attend to the document before it",
+    sources=("P-BOUND", "P-PERM", "TR-02"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_every_segment_begins_with_the_tokens_of_one_row(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """Between two neighbouring boundaries lie the real tokens of one row, and padding behind them."""
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    segments = [segment.tolist() for segment in by_segment(packed.layout, packed.tokens)]
+    rows = [row[real].tolist() for row, real in zip(batch.tokens, real_tokens(batch, pad_id), strict=True)]
+    same(len(segments), len(rows), "there is one segment for each row")
+    begins = [segment[: len(row)] for segment, row in zip(segments, rows, strict=True)]
+    same(begins, rows, "every segment begins with the tokens of one row")
 
 
 @law(
@@ -130,10 +151,11 @@ def test_absent_labels_stay_absent(
 def test_empty_rows_leave_no_trace(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
-    """Rows without a real token contribute no segment and no slot."""
+    """Rows without a real token contribute no segment and no token."""
     packed = implementation.pack_in_batch(batch, multiple, pad_id)
-    same(packed.layout.padded, packed_layout(batch, multiple, pad_id).padded, "an empty row has no segment")
-    tokens = heads(packed.tokens, packed, row_lengths(batch, pad_id))
+    segments = row_lengths(batch, pad_id).size
+    same(packed.layout.padded.size - 1, segments, "there is one segment for each row that is not empty")
+    tokens = at_content(packed.tokens, packed, pad_id)
     same(tokens, batch.tokens[real_tokens(batch, pad_id)], "an empty row moves no token")
 
 

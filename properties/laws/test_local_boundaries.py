@@ -101,7 +101,11 @@ def test_local_boundaries_see_padding_behind_the_last_segment(
     harm="filler segments of a static shape end the run",
     sources=("I11", "I8", "P-TOTAL"),
 )
-@given(layout=layouts_with_zero_length_segments() | layouts_without_slots(), world=worlds(), rank=ranks())
+@given(
+    layout=layouts_with_zero_length_segments(padding="none") | layouts_without_slots(),
+    world=worlds(),
+    rank=ranks(),
+)
 def test_local_boundaries_repeat_for_zero_length_segments(
     implementation: Implementation, layout: Layout, world: int, rank: int
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, reject
 
 from properties.claims import Broken, holds, is_deliberate, refuses, same
 from properties.law import Activity, law
@@ -467,21 +467,26 @@ def test_metadata_describes_the_packs(implementation: Implementation, documents:
     sources=("P-PERM", "P-STAT"),
     activity=SEVERAL,
 )
-@given(documents=_long_documents, spec=_short_spec)
+@given(documents=_documents, spec=_spec)
 def test_the_ledger_finds_every_document(implementation: Implementation, documents: Documents, spec: PackSpec) -> None:
     """Where a ledger is kept, it has one entry per document, in order, and each entry leads to its segment."""
-    packed = _packed_or_refused(implementation, documents, spec)
-    if packed is None or packed.ledger is None:
-        return
-    same([entry.document for entry in packed.ledger], list(range(len(documents))), "each document has an entry")
-    for document, entry in zip(documents, packed.ledger, strict=True):
-        if entry.fate == Fate.DROPPED or entry.row is None or entry.segment is None:
-            same((entry.row, entry.segment), (None, None), "a dropped document is in no row")
-            continue
-        found = _segment_at(packed, entry.row, entry.segment)
-        whole = tokens_of(document)
-        holds(_is_part(found, whole), "the entry leads to the document's tokens", got=found, expected=whole)
-        same(entry.fate == Fate.KEPT, len(found) == len(whole), "it says whether the document is whole")
+    _has_a_true_ledger(documents, implementation.pack_documents(documents, spec))
+
+
+@law(
+    "PCK-008",
+    facet="over-long document",
+    needs={Op.PACK_DOCUMENTS},
+    harm="nobody can tell which documents were cut or dropped",
+    sources=("P-PERM", "P-STAT", "MB-09"),
+    activity=OVERLONG,
+)
+@given(documents=_long_documents, spec=_short_spec)
+def test_the_ledger_tells_what_became_of_overlong_documents(
+    implementation: Implementation, documents: Documents, spec: PackSpec
+) -> None:
+    """Where a ledger is kept, it says of every document whether it is whole, truncated or dropped."""
+    _has_a_true_ledger(documents, _packed_at_all(implementation, documents, spec))
 
 
 # What is trained on --------------------------------------------------------------------------------------------------
@@ -553,9 +558,7 @@ def test_packs_of_padded_documents_train_where_loss_masks_say(
 @given(documents=_long_documents, spec=_short_spec)
 def test_truncation_makes_no_new_targets(implementation: Implementation, documents: Documents, spec: PackSpec) -> None:
     """Every token that is trained on after truncation was a target of its document before."""
-    packed = _packed_or_refused(implementation, documents, spec)
-    if packed is None:
-        return
+    packed = _packed_at_all(implementation, documents, spec)
     targets = {int(token) for document in documents for token in document.tokens[trainable(document)]}
     trained = {
         token
@@ -837,10 +840,34 @@ def _is_part(piece: tuple[int, ...], whole: tuple[int, ...]) -> bool:
     return all(token in rest for token in piece)
 
 
+def _has_a_true_ledger(documents: Documents, packed: PackedDataset) -> None:
+    if packed.ledger is None:
+        return
+    same([entry.document for entry in packed.ledger], list(range(len(documents))), "each document has an entry")
+    for document, entry in zip(documents, packed.ledger, strict=True):
+        if entry.fate == Fate.DROPPED or entry.row is None or entry.segment is None:
+            same((entry.row, entry.segment), (None, None), "a dropped document is in no row")
+            continue
+        found = _segment_at(packed, entry.row, entry.segment)
+        whole = tokens_of(document)
+        holds(_is_part(found, whole), "the entry leads to the document's tokens", got=found, expected=whole)
+        same(entry.fate == Fate.KEPT, len(found) == len(whole), "it says whether the document is whole")
+
+
 def _segment_at(packed: PackedDataset, row: int, segment: int) -> tuple[int, ...]:
     segments = segments_of(packed.rows[row]) if row < len(packed.rows) else ()
     holds(segment < len(segments), "the entry leads to a segment", got=(row, segment))
     return segments[segment].tokens
+
+
+def _packed_at_all(implementation: Implementation, documents: Documents, spec: PackSpec) -> PackedDataset:
+    """The packs; where there are none, nothing is claimed of them (that there are some is the claim of PCK-002)."""
+    try:
+        return implementation.pack_documents(documents, spec)
+    except NotSupported:
+        raise
+    except Exception:
+        reject()
 
 
 def _packed_or_refused(implementation: Implementation, documents: Documents, spec: PackSpec) -> PackedDataset | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from properties.claims import holds, refuses, same
 from properties.law import Activity, law
 from properties.segments import segment_of, true_entries
-from properties.strategies.batches import OPEN, Form, boundary_metadata, metadata_of
+from properties.strategies.batches import OPEN, TOLD, Form, boundary_metadata, metadata_of
 from properties.strategies.layouts import layouts, layouts_with_zero_length_segments, multiples
 from reference_impl.batches import AnyArray, BoundaryMetadata, Layout, SequenceParams
 from reference_impl.interface import Implementation, Op
@@ -85,7 +85,7 @@ def test_kernel_gets_all_boundaries_without_sentinel_and_argmin(
     sources=("MB-12", "P-PADDED"),
     activity=THREE_SEGMENTS,
 )
-@given(metadata=boundary_metadata(unpadded_ends=OPEN, unpadded="present"))
+@given(metadata=boundary_metadata(ends=TOLD, unpadded_ends=OPEN, unpadded="present"))
 def test_kernel_gets_all_valid_boundaries_without_their_argmin(
     implementation: Implementation, metadata: BoundaryMetadata
 ) -> None:
@@ -101,7 +101,7 @@ def test_kernel_gets_all_valid_boundaries_without_their_argmin(
     sources=("MB-12", "P-PADDED"),
     activity=THREE_SEGMENTS,
 )
-@given(metadata=boundary_metadata(ends=OPEN, unpadded="present"))
+@given(metadata=boundary_metadata(ends=OPEN, unpadded_ends=TOLD, unpadded="present"))
 def test_kernel_gets_all_slot_boundaries_without_their_argmin(
     implementation: Implementation, metadata: BoundaryMetadata
 ) -> None:

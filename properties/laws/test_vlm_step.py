@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from properties.claims import is_deliberate, same
 from properties.law import law
-from properties.segments import TWO_ROWS, heads, packed_layout, real_tokens, row_lengths, slots_per_segment
+from properties.segments import TWO_ROWS, at_content, packed_layout, real_tokens, row_lengths, slots_per_segment
 from properties.strategies.batches import (
     left_padded,
     parallelisms,
@@ -35,9 +35,9 @@ def required_multiple(parallelism: Parallelism) -> int:
 
 
 def _keeps_real_tokens(packed: ThdBatch, batch: PaddedBatch) -> None:
-    tokens = heads(packed.tokens, packed, row_lengths(batch, PAD_ID))
+    tokens = at_content(packed.tokens, packed, PAD_ID)
     expected = batch.tokens[real_tokens(batch, PAD_ID)]
-    same(tokens, expected, "every segment begins with the real tokens of one row, in order")
+    same(tokens, expected, "the stream holds every real token once, in order, and padding")
 
 
 def _keeps_real_tokens_or_refuses(
@@ -136,7 +136,7 @@ def test_vlm_segments_are_not_padded_for_one_context_rank(
 def test_vlm_step_packs_every_real_token_once_and_in_order(
     implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
 ) -> None:
-    """Every segment begins with the real tokens of one right-padded row, in order."""
+    """Apart from padding, the stream holds the real tokens of all right-padded rows, once and in order."""
     _keeps_real_tokens(implementation.vlm_step(batch, parallelism), batch)
 
 
@@ -184,8 +184,9 @@ def test_vlm_step_believes_the_mask_over_token_values(
     implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
 ) -> None:
     """A last token that the mask calls real is kept, also where it is 0; without a mask nothing can be demanded."""
-    packed = implementation.vlm_step(batch, parallelism)
-    _keeps_real_tokens(packed, batch)
+    labels = implementation.vlm_step(batch, parallelism).labels
+    expected = None if batch.labels is None else batch.labels[real_tokens(batch, PAD_ID)]
+    same(None if labels is None else labels[labels != -100], expected, "every real token keeps its label")
 
 
 @law(
@@ -199,8 +200,10 @@ def test_vlm_step_believes_the_mask_over_token_values(
 def test_vlm_step_leaves_out_empty_rows(
     implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
 ) -> None:
-    """Rows without a real token contribute no segment and no slot."""
+    """Rows without a real token contribute no segment and no token."""
     packed = implementation.vlm_step(batch, parallelism)
+    segments = row_lengths(batch, PAD_ID).size
+    same(packed.layout.padded.size - 1, segments, "there is one segment for each row that is not empty")
     _keeps_real_tokens(packed, batch)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from properties.museum.bug import bug
-from properties.segments import real_tokens
+from properties.segments import real_tokens, valid_per_segment
 from reference_impl.batches import PaddedBatch, ThdBatch
 from reference_impl.reference import ReferenceImplementation
 
@@ -23,5 +23,6 @@ class EmptyRowsCounted(ReferenceImplementation):
 
     def pack_in_batch(self, batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
         packed = super().pack_in_batch(batch, multiple, pad_id)
-        lengths = real_tokens(batch, pad_id).sum(axis=1, dtype=np.int64)
+        lengths = np.zeros(batch.tokens.shape[0], dtype=np.int64)
+        lengths[real_tokens(batch, pad_id).any(axis=1)] = valid_per_segment(packed.layout)
         return replace(packed, layout=self.pad_layout(lengths, multiple))

@@ -242,6 +242,7 @@ End = tuple[bool, int]
 """How the end of a boundary array is told: whether an argmin is given, and how many sentinels follow."""
 
 ENDED: tuple[End, ...] = ((True, 0), (True, 1), (False, 1), (True, 3), (False, 3))
+TOLD: tuple[End, ...] = ((True, 0),)
 OPEN: tuple[End, ...] = ((False, 0),)
 
 Unpadded = Literal["absent", "present", "equal", "either"]

@@ -257,7 +257,8 @@ def packings(
     """
     multiple = draw(multiple_of)
     sizes = draw(_sizes(run, multiple))
-    lengths = draw(_plain_lengths(sizes.longest_plain, multiple, 0 if sizes.special else 1))
+    fewest = 1 if max(sizes.special, default=0) < 1 else 0
+    lengths = draw(_plain_lengths(sizes.longest_plain, multiple, fewest))
     position = draw(st.integers(0, len(lengths)))
     lengths = [*lengths[:position], *sizes.special, *lengths[position:]]
     eos_id = draw(eos_ids)

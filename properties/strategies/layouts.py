@@ -77,11 +77,15 @@ def lengths(*, zero: bool = False) -> SearchStrategy[IntArray]:
 
 
 def layouts_with_zero_length_segments(
-    *, world: SearchStrategy[int] | None = None, multiple: SearchStrategy[int] | None = None
+    *,
+    world: SearchStrategy[int] | None = None,
+    multiple: SearchStrategy[int] | None = None,
+    padding: Padding = "any",
 ) -> SearchStrategy[Layout]:
-    """Layouts with one to three segments of no slot among others: leading, inner or trailing."""
+    """Layouts with one to three segments of no slot among one to four others: leading, inner or trailing."""
+    others = layouts(world=world, multiple=multiple, padding=padding, segments=(1, 4))
     borders = st.lists(st.integers(0, 4), min_size=1, max_size=3)
-    return st.builds(_scatter_zero_length_segments, layouts(world=world, multiple=multiple, segments=(1, 4)), borders)
+    return st.builds(_scatter_zero_length_segments, others, borders)
 
 
 def layouts_without_slots() -> SearchStrategy[Layout]:

@@ -124,8 +124,10 @@ def length_lists(
 
 
 def _filling(total: int, wanted: Sequence[int], smallest: int) -> list[int]:
-    """``wanted`` lengths as far as they go, and a last one so that they add up to ``total``; at least two of them."""
-    group = [max(smallest, min(wanted[0], total - max(smallest, 1)))]
+    """``wanted`` lengths as far as they go, and a last one so that they add up to ``total``; two at least if they can."""
+    if total < 2:
+        return [total]
+    group = [min(max(wanted[0], 1), total - 1)]
     free = total - group[0]
     for length in wanted[1:]:
         if free - length < smallest:

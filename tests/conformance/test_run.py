@@ -172,7 +172,7 @@ def test_a_known_deviation_fails_as_expected_and_others_do_not_hide_behind_it(tm
     assert result.stdout.strip().splitlines()[-2].startswith("1 failed as expected")
 
 
-@pytest.mark.parametrize("text", ["[[deviation", '[[deviation]]\nlaw = "BIN-001"\n', '[[deviation]]\ncolour = 1\n'])
+@pytest.mark.parametrize("text", ["[[deviation", '[[deviation]]\nlaw = "BIN-001"\n', "[[deviation]]\ncolour = 1\n"])
 def test_a_malformed_baseline_is_one_sentence(text: str, tmp_path: Path) -> None:
     result = packproof("run", "--target", "reference", "--law", BINS, "--baseline", write_baseline(tmp_path, text))
     assert result.returncode == ExitCode.USAGE
@@ -205,7 +205,9 @@ def test_a_case_can_be_replayed_on_its_target_and_on_the_reference(tmp_path: Pat
     assert fixed.stdout.startswith("FIXED: BIN-001")
 
 
-@pytest.mark.parametrize("content", ["{", '{"law": "NOPE-001", "inputs": {}}', '{"law": "BIN-001", "inputs": {"a": 1}}'])
+@pytest.mark.parametrize(
+    "content", ["{", '{"law": "NOPE-001", "inputs": {}}', '{"law": "BIN-001", "inputs": {"a": 1}}']
+)
 def test_a_malformed_case_is_one_sentence(content: str, tmp_path: Path) -> None:
     path = tmp_path / "case.json"
     path.write_text(content)

@@ -190,6 +190,7 @@ class MegatronBridge(Implementation):
         return self._workspace.packed_file(rows, self._suffix, packed_files.write_rows)
 
 
+@quiet()
 def _import_all() -> None:
     """Import what the operations use, so that a target that cannot be imported is told when it is loaded.
 
