@@ -38,7 +38,7 @@ Inputs = Mapping[str, object]
 ALL_CHECKS = tuple(cast("Iterable[HealthCheck]", HealthCheck))
 """Health checks judge strategies; ours are judged in packproof's own tests, not while a target is measured."""
 
-FEWEST = 100
+FEWEST = 50
 """Examples that must be asked for before a share of them means something; fewer are a quick look."""
 
 

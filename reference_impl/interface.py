@@ -9,11 +9,11 @@ T is the number of slots of a packed stream, n of its segments, W of CP ranks, B
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from reference_impl.batches import (
     BoundaryMetadata,
@@ -51,6 +51,7 @@ class Op(StrEnum):
     PAD_DOCUMENT = "pad_document"
     PACK_DOCUMENTS = "pack_documents"
     PREPARE = "prepare"
+    PREPARE_TEXT = "prepare_text"
     WRITE_ROWS = "write_rows"
     READ_ROWS = "read_rows"
     EPOCH_ORDER = "epoch_order"
@@ -81,6 +82,26 @@ class PreparedFiles:
 
     rows: Path
     metadata: tuple[PackingMetadata, ...]
+
+
+Record = Mapping[str, str]
+"""One instruction-tuning sample: ``input`` and ``output``."""
+
+
+class Tokenizer(Protocol):
+    """What preparing text asks of a tokenizer.
+
+    Attributes:
+        eos_id: end of sequence, which closes every document.
+        eod: end of document; Bridge pads with it.
+    """
+
+    eos_id: int
+    eod: int
+
+    def text_to_ids(self, text: str) -> list[int]:
+        """Tokens of a text, without special ones."""
+        ...
 
 
 class Implementation:
@@ -151,6 +172,16 @@ class Implementation:
     def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
         """The whole offline path to files under ``folder``, which may hold those of an earlier run."""
         raise NotSupported(Op.PREPARE)
+
+    def prepare_text(
+        self, records: Sequence[Record], tokenizer: Tokenizer, spec: PackSpec, folder: Path, suffix: str
+    ) -> PreparedFiles:
+        """``prepare`` from text: records of ``input`` and ``output``, each tokenised and closed with EOS.
+
+        The tokens of the output and EOS are trainable targets. ``suffix`` (``.parquet`` or ``.npy``) chooses the
+        format of the rows; EOS and padding ids are the tokenizer's.
+        """
+        raise NotSupported(Op.PREPARE_TEXT)
 
     def write_rows(self, rows: Sequence[PackedRow], path: Path) -> None:
         """Write packed rows; the suffix of ``path`` (``.parquet`` or ``.npy``) chooses the format."""

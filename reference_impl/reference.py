@@ -36,7 +36,8 @@ from reference_impl.documents import (
     PackingStrategy,
     PackSpec,
 )
-from reference_impl.interface import Implementation, PreparedFiles
+from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
+from reference_impl.text import document_of
 
 
 class ReferenceImplementation(Implementation):
@@ -80,9 +81,18 @@ class ReferenceImplementation(Implementation):
 
     @override
     def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
+        return self._prepare(documents, spec, folder, ".parquet")
+
+    @override
+    def prepare_text(
+        self, records: Sequence[Record], tokenizer: Tokenizer, spec: PackSpec, folder: Path, suffix: str
+    ) -> PreparedFiles:
+        return self._prepare([document_of(record, tokenizer) for record in records], spec, folder, suffix)
+
+    def _prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path, suffix: str) -> PreparedFiles:
         dataset = self.pack_documents(documents, spec)
         folder.mkdir(parents=True, exist_ok=True)
-        rows, metadata = folder / "packed.parquet", folder / "metadata.json"
+        rows, metadata = folder / f"packed{suffix}", folder / "metadata.json"
         # Without its old metadata a folder is incomplete, which shows; with it, new rows would be misread.
         metadata.unlink(missing_ok=True)
         self.write_rows(dataset.rows, rows)

@@ -45,9 +45,24 @@ def _some_padding(rows: Rows, **_: object) -> bool:
     return any((stream_of(row).valid < stream_of(row).lengths).any() for row in rows)
 
 
+def _eos_trained_on(rows: Rows, spec: CollateSpec, **_: object) -> bool:
+    return any((stream_of(row).weights & (stream_of(row).tokens == spec.eos_id)).any() for row in rows)
+
+
+def _real_eos(rows: Rows, spec: CollateSpec, **_: object) -> bool:
+    return any((stream_of(row).real & (stream_of(row).tokens == spec.eos_id)).any() for row in rows)
+
+
+def _a_single_token(rows: Rows, **_: object) -> bool:
+    return any((stream_of(row).lengths == 0).any() for row in rows)
+
+
 SEVERAL = Activity("two or more documents in a row", _several_documents, 0.4)
 TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.12)
 RAGGED = Activity("rows with different numbers of documents", _several_counts, 0.25)
+EOS_TRAINED_ON = Activity("EOS as an input that is trained on", _eos_trained_on, 0.3)
+REAL_EOS = Activity("EOS as an input that is no padding", _real_eos, 0.4)
+SINGLE_TOKEN = Activity("a document of a single token", _a_single_token, 0.25)
 PADDING = Activity("a document with alignment padding", _some_padding, 0.4)
 
 _rows, _spec = parted(collations())
@@ -84,7 +99,7 @@ def test_batches_hold_the_documents_shifted(implementation: Implementation, rows
     needs={Op.COLLATE},
     harm="a document of a single token shifts the tokens of its neighbours",
     sources=("P-ALIGN", "P-TOTAL", "S44"),
-    activity=SEVERAL,
+    activity=SINGLE_TOKEN,
 )
 @given(rows=_tiny_rows, spec=_tiny_spec)
 def test_batches_survive_documents_of_one_token(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:
@@ -172,7 +187,7 @@ _oddly_padded_rows, _oddly_padded_spec = parted(collations(RowKind(padded=Padded
     needs={Op.COLLATE},
     harm="the first token of every later turn silently loses its loss",
     sources=("P-MASK", "P-VALUE", "MB-04", "S21"),
-    activity=SEVERAL,
+    activity=EOS_TRAINED_ON,
 )
 @given(rows=_eos_rows, spec=_eos_spec)
 def test_the_token_after_eos_is_trained_on(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:
@@ -186,7 +201,7 @@ def test_the_token_after_eos_is_trained_on(implementation: Implementation, rows:
     needs={Op.COLLATE},
     harm="real targets at the end of a document lose their loss",
     sources=("P-MASK", "P-VALUE", "MB-15", "S21"),
-    activity=SEVERAL,
+    activity=EOS_TRAINED_ON,
 )
 @given(rows=_tail_rows, spec=_tail_spec)
 def test_several_eos_at_the_end_are_trained_on(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:
@@ -404,7 +419,7 @@ def test_boundaries_separate_the_documents(implementation: Implementation, rows:
     needs={Op.COLLATE},
     harm="a document of a single token shifts the borders of its neighbours",
     sources=("P-BOUND", "P-TOTAL", "S44"),
-    activity=SEVERAL,
+    activity=SINGLE_TOKEN,
 )
 @given(rows=_tiny_rows, spec=_tiny_spec)
 def test_boundaries_survive_documents_of_one_token(
@@ -500,7 +515,7 @@ _only_eos_rows, _only_eos_spec = parted(collations(RowKind(Inside.ONLY_EOS, Padd
     needs={Op.COLLATE},
     harm="attention sees multi-turn documents only up to the end of an early turn",
     sources=("P-VALUE", "MB-14", "NM-04"),
-    activity=SEVERAL,
+    activity=REAL_EOS,
 )
 @given(rows=_eos_padded_rows, spec=_eos_padded_spec)
 def test_eos_inside_does_not_end_a_document(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:
@@ -514,7 +529,7 @@ def test_eos_inside_does_not_end_a_document(implementation: Implementation, rows
     needs={Op.COLLATE},
     harm="real targets lie outside of every segment that attention sees",
     sources=("P-VALUE", "MB-15", "S21"),
-    activity=SEVERAL,
+    activity=REAL_EOS,
 )
 @given(rows=_tail_padded_rows, spec=_tail_padded_spec)
 def test_eos_at_the_end_is_not_taken_for_padding(
@@ -530,7 +545,7 @@ def test_eos_at_the_end_is_not_taken_for_padding(
     needs={Op.COLLATE},
     harm="a document of EOS alone gets no length, and its kernel call is undefined",
     sources=("P-VALUE", "P-TOTAL", "MB-15", "S21"),
-    activity=SEVERAL,
+    activity=REAL_EOS,
 )
 @given(rows=_only_eos_rows, spec=_only_eos_spec)
 def test_a_document_of_eos_has_its_length(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:

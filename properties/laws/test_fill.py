@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from properties.claims import holds, refuses, same
 from properties.law import Activity, law
 from properties.readings import ambient_random, bins_of, random_state, segment_of, segments_in, tokens_of
-from properties.strategies.documents import Answers, Kind, Tokens, fillings
+from properties.strategies.documents import IDENTITY, Answers, Kind, Tokens, fillings
 from properties.strategies.lengths import parted3, seeds
 from reference_impl.documents import Bins, Document, PackedRow
 from reference_impl.interface import Implementation, Op
@@ -25,7 +25,27 @@ def _three_documents(documents: tuple[Document, ...], **_: object) -> bool:
     return len(documents) > 2
 
 
-SEVERAL = Activity("three or more documents", _three_documents, 0.4)
+def _eos_inside(documents: tuple[Document, ...], **_: object) -> bool:
+    return any(document.tokens[-1] in document.tokens[:-1] for document in documents)
+
+
+def _pad_id_inside(documents: tuple[Document, ...], **_: object) -> bool:
+    return any((document.tokens[1:-1] < IDENTITY).any() for document in documents)
+
+
+def _masks_and_starts(documents: tuple[Document, ...], **_: object) -> bool:
+    return len({document.loss_mask is None for document in documents}) > 1
+
+
+def _a_single_token(documents: tuple[Document, ...], **_: object) -> bool:
+    return min(len(document.tokens) for document in documents) == 1
+
+
+SEVERAL = Activity("three or more documents", _three_documents, 0.3)
+EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.4)
+PAD_ID_INSIDE = Activity("the pad id between other tokens", _pad_id_inside, 0.4)
+MIXED = Activity("documents with a mask beside some with an answer start", _masks_and_starts, 0.2)
+SINGLE_TOKEN = Activity("a document of a single token", _a_single_token, 0.3)
 PAD_ID = 0
 
 
@@ -50,7 +70,7 @@ def test_every_document_is_in_one_place(
     needs={Op.FILL},
     harm="documents of a single token are lost, or shift the borders of their neighbours",
     sources=("P-PERM", "P-TOTAL", "S44"),
-    activity=SEVERAL,
+    activity=SINGLE_TOKEN,
 )
 @given(documents=_tiny_documents, bins=_tiny_bins, capacity=_tiny_capacity, seed=seeds)
 def test_every_document_of_a_single_token_is_in_one_place(
@@ -69,7 +89,7 @@ _eos_documents, _eos_bins, _eos_capacity = parted3(fillings(Kind(Tokens.EOS_INSI
     needs={Op.FILL},
     harm="multi-turn documents are cut at the end of a turn",
     sources=("P-VALUE", "MB-14"),
-    activity=SEVERAL,
+    activity=EOS_INSIDE,
 )
 @given(documents=_eos_documents, bins=_eos_bins, capacity=_eos_capacity, seed=seeds)
 def test_every_document_with_eos_inside_is_in_one_place(
@@ -88,7 +108,7 @@ _pad_documents, _pad_bins, _pad_capacity = parted3(fillings(Kind(Tokens.PAD_TAIL
     needs={Op.FILL},
     harm="the end of a document is taken for padding and lost",
     sources=("P-VALUE", "MB-17", "S33"),
-    activity=SEVERAL,
+    activity=PAD_ID_INSIDE,
 )
 @given(documents=_pad_documents, bins=_pad_bins, capacity=_pad_capacity, seed=seeds)
 def test_every_document_that_holds_the_pad_id_is_in_one_place(
@@ -191,7 +211,7 @@ def test_loss_masks_move_to_the_slots_that_predict(
     needs={Op.FILL},
     harm="one document without a mask changes how all others of its length are trained on",
     sources=("P-MASK", "bridge-packing 2.6"),
-    activity=SEVERAL,
+    activity=MIXED,
 )
 @given(documents=_mixed_documents, bins=_mixed_bins, capacity=_mixed_capacity, seed=seeds)
 def test_each_document_is_trained_on_as_it_says_itself(

@@ -51,8 +51,28 @@ def _a_long_one(documents: Documents, spec: PackSpec, **_: object) -> bool:
     return max(lengths_of(documents)) > min(spec.max_length, spec.capacity)
 
 
-SEVERAL = Activity("three or more documents", _three_documents, 0.3)
-SEVERAL_PACKS = Activity("more documents than a pack holds", _more_than_a_pack, 0.25)
+def _eos_inside(documents: Documents, spec: PackSpec, **_: object) -> bool:
+    return any(spec.eos_id in document.tokens[:-2] for document in documents)
+
+
+def _eos_tail(documents: Documents, spec: PackSpec, **_: object) -> bool:
+    return any(len(document.tokens) > 1 and document.tokens[-2] == spec.eos_id for document in documents)
+
+
+def _pad_id_inside(documents: Documents, spec: PackSpec, **_: object) -> bool:
+    return any(spec.pad_id in document.tokens[:-1] for document in documents)
+
+
+def _needs_padding(documents: Documents, spec: PackSpec, **_: object) -> bool:
+    return bool((lengths_of(documents) % (spec.pad_multiple or 1)).any())
+
+
+SEVERAL = Activity("three or more documents", _three_documents, 0.2)
+SEVERAL_PACKS = Activity("more documents than a pack holds", _more_than_a_pack, 0.15)
+EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.3)
+EOS_TAIL = Activity("several EOS at the end of a document", _eos_tail, 0.3)
+PAD_ID_INSIDE = Activity("the pad id between other tokens", _pad_id_inside, 0.3)
+NEEDS_PADDING = Activity("a document that is no multiple", _needs_padding, 0.8)
 OVERLONG = Activity("an over-long document", _a_long_one, 0.9)
 
 _documents, _spec = parted(packings())
@@ -83,7 +103,7 @@ def test_packing_keeps_every_document_once(
     needs={Op.PACK_DOCUMENTS},
     harm="documents lose tokens when they are aligned for context parallelism",
     sources=("P-PERM", "P-PADDED"),
-    activity=SEVERAL,
+    activity=NEEDS_PADDING,
 )
 @given(documents=_padded_documents, spec=_padding_spec)
 def test_packing_keeps_every_padded_document_once(
@@ -159,7 +179,7 @@ _odd_documents, _odd_spec = parted(packings(kind=Kind(Tokens.PAD_INSIDE, pad_is_
     needs={Op.PACK_DOCUMENTS},
     harm="multi-turn documents are cut at the end of a turn",
     sources=("P-VALUE", "MB-14"),
-    activity=SEVERAL,
+    activity=EOS_INSIDE,
 )
 @given(documents=_eos_documents, spec=_eos_spec)
 def test_packing_keeps_documents_with_eos_inside(
@@ -175,7 +195,7 @@ def test_packing_keeps_documents_with_eos_inside(
     needs={Op.PACK_DOCUMENTS},
     harm="real tokens at the end of a document are taken for padding",
     sources=("P-VALUE", "MB-15"),
-    activity=SEVERAL,
+    activity=EOS_TAIL,
 )
 @given(documents=_tail_documents, spec=_tail_spec)
 def test_packing_keeps_documents_that_end_in_several_eos(
@@ -205,7 +225,7 @@ def test_packing_adds_no_token(implementation: Implementation, documents: Docume
     needs={Op.PACK_DOCUMENTS},
     harm="tokens that look like padding are lost",
     sources=("P-VALUE", "S33"),
-    activity=SEVERAL,
+    activity=PAD_ID_INSIDE,
 )
 @given(documents=_odd_documents, spec=_odd_spec)
 def test_packing_keeps_documents_that_hold_the_pad_id(
@@ -435,7 +455,7 @@ def test_no_pack_of_padded_documents_exceeds_the_capacity(
     needs={Op.PACK_DOCUMENTS},
     harm="context parallelism crashes, or cuts documents at different places on different ranks",
     sources=("P-PADDED", "MB-08"),
-    activity=SEVERAL,
+    activity=NEEDS_PADDING,
 )
 @given(documents=_padded_documents, spec=_padding_spec)
 def test_every_padded_document_is_a_multiple(
@@ -533,7 +553,7 @@ def test_packs_train_where_loss_masks_say(
     needs={Op.PACK_DOCUMENTS},
     harm="chat data cannot be prepared for context parallelism, or masks slide over foreign tokens",
     sources=("P-ALIGN", "P-MASK", "MB-25", "S9"),
-    activity=SEVERAL,
+    activity=NEEDS_PADDING,
 )
 @given(documents=_padded_masked_documents, spec=_padding_masked_spec)
 def test_packs_of_padded_documents_train_where_loss_masks_say(
@@ -588,7 +608,7 @@ def test_batches_train_every_target_once(implementation: Implementation, documen
     needs={Op.PACK_DOCUMENTS, Op.COLLATE},
     harm="the model learns to repeat EOS, or never to stop",
     sources=("P-MASK", "P-VALUE", "S1", "NM-02", "MB-38"),
-    activity=SEVERAL,
+    activity=NEEDS_PADDING,
 )
 @given(documents=_padded_documents, spec=_padding_spec)
 def test_batches_of_padded_documents_train_every_target_once(
@@ -607,7 +627,7 @@ _oddly_padded_documents, _odd_padding_spec = parted(packings(kind=Kind(pad_is_eo
     needs={Op.PACK_DOCUMENTS, Op.COLLATE},
     harm="the model trains on padding",
     sources=("P-MASK", "P-VALUE", "S20"),
-    activity=SEVERAL,
+    activity=NEEDS_PADDING,
 )
 @given(documents=_oddly_padded_documents, spec=_odd_padding_spec)
 def test_batches_never_train_on_padding_that_is_not_eos(
@@ -623,7 +643,7 @@ def test_batches_never_train_on_padding_that_is_not_eos(
     needs={Op.PACK_DOCUMENTS, Op.COLLATE},
     harm="the first token of every later turn silently loses its loss",
     sources=("P-MASK", "P-VALUE", "MB-04", "S21"),
-    activity=SEVERAL,
+    activity=EOS_INSIDE,
 )
 @given(documents=_eos_documents, spec=_eos_spec)
 def test_batches_train_the_token_after_eos(

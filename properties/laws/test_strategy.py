@@ -58,7 +58,7 @@ def test_the_bins_hold_every_counted_document(
     needs={Op.PACKING_STRATEGY},
     harm="documents of a single token are lost, or end the preparation",
     sources=("P-PERM", "P-TOTAL"),
-    activity=Activity("a document of a single token", _a_zero, 0.15),
+    activity=Activity("a document of a single token", _a_zero, 0.1),
 )
 @given(counts=_counts_with_zero, capacity=_capacity_of_zero, algorithm=algorithms, seed=seeds)
 def test_the_bins_hold_documents_of_a_single_token(

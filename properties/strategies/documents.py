@@ -192,6 +192,8 @@ def fillings(draw: st.DrawFn, kind: Kind = PLAIN, *, smallest: int = 1) -> tuple
     """Documents, bins that hold exactly their lengths, and the capacity."""
     capacity = draw(capacities())
     lengths = draw(length_lists(capacity, smallest=smallest))
+    if smallest == 0:
+        lengths = [*lengths, *[0] * draw(st.integers(0, 2))]
     eos_id = draw(eos_ids)
     pad_id = eos_id if kind.pad_is_eos else draw(other_than(eos_id))
     documents = draw(documents_of(lengths, eos_id, pad_id, kind))

@@ -124,7 +124,7 @@ def length_lists(
 
 
 def _filling(total: int, wanted: Sequence[int], smallest: int) -> list[int]:
-    """``wanted`` lengths as far as they go, and a last one so that they add up to ``total``; two at least if they can."""
+    """``wanted`` lengths as far as they go, and a last one so that they add up to ``total``; two if that can be."""
     if total < 2:
         return [total]
     group = [min(max(wanted[0], 1), total - 1)]

@@ -193,6 +193,28 @@ def test_a_limit_of_2_31_is_taken_as_the_capacity(bridge: Any) -> None:
     assert bridge.pack_documents(DOCUMENTS, PackSpec(capacity=8)).metadata.pack_size == 8
 
 
+class IntegerTokenizer:
+    """Reads space-separated integers."""
+
+    eos_id = eod = 0
+
+    def text_to_ids(self, text: str) -> list[int]:
+        """Tokens of a text."""
+        return [int(word) for word in text.split()]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npy"])
+def test_text_is_tokenised_and_padded_by_bridge_itself(bridge: Any, tmp_path: Path, suffix: str) -> None:
+    records = [{"input": "5 6", "output": "7 8"}, {"input": "9", "output": "10 11"}]
+    spec = PackSpec(capacity=16, max_length=16, pad_multiple=4, algorithm=Algorithm.FIRST_FIT_DECREASING)
+    files = bridge.prepare_text(records, IntegerTokenizer(), spec, tmp_path, suffix)
+    [packed] = bridge.read_rows(files.rows)
+    assert packed.tokens.tolist() == [5, 6, 7, 8, 0, 0, 0, 0, 0, 9, 10, 11, 0, 0]
+    assert packed.starts.tolist() == [0, 9]
+    assert packed.loss_mask.tolist() == [False, *[True] * 8, *[True] * 5]
+    assert len(files.metadata) == 1
+
+
 # Files and datasets --------------------------------------------------------------------------------------------------
 
 

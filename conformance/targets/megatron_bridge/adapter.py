@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, override
 
@@ -40,7 +40,7 @@ from reference_impl.documents import (
     PackSpec,
 )
 from reference_impl.errors import NotSupported
-from reference_impl.interface import Implementation, PreparedFiles
+from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
 
 MODULES = (
     "data.datasets.packed_sequence",
@@ -122,11 +122,11 @@ class MegatronBridge(Implementation):
     def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
         return offline.prepare(documents, spec, folder, self._suffix)
 
+    @override
     @quiet()
     def prepare_text(
-        self, records: Sequence[Mapping[str, str]], tokenizer: object, spec: PackSpec, folder: Path, suffix: str
+        self, records: Sequence[Record], tokenizer: Tokenizer, spec: PackSpec, folder: Path, suffix: str
     ) -> PreparedFiles:
-        """Prepare text; no operation of the interface, but what ``conformance.real_text`` measures."""
         return real_text.prepare_text(records, tokenizer, spec, folder, suffix)
 
     @override

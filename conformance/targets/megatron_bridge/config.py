@@ -136,6 +136,8 @@ def _dataset(config: TrainingConfig, folder: Path) -> Any:
 def _specs(config: TrainingConfig, folder: Path) -> Any:
     if config.offline_size is None:
         return None
+    if config.offline_size < 1:
+        raise Inexpressible("up to Bridge 0.5 a pack size below 1 is the documented way to switch packing off")
     metadata = folder / ("metadata.jsonl" if config.has_metadata_file else "missing.jsonl")
     if config.has_metadata_file:
         metadata.write_text("[]")
