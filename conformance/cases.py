@@ -8,9 +8,7 @@ Inputs are decoded by the annotations of the law, so a case can be replayed on a
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +18,7 @@ import numpy as np
 
 from properties.claims import Broken, show
 from properties.law import Failure, Law, catalogue
+from reference_impl import rows_io
 
 SCHEMA = 1
 
@@ -138,17 +137,13 @@ def write(case: Case, path: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write under a temporary name, then rename."""
+    """Write under a temporary name, then rename; missing folders are made.
+
+    Raises:
+        OSError: the file cannot be written; nothing is left behind.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    rows_io.write_atomically(path, lambda file: file.write(content))
 
 
 def _encode(value: object) -> object:
@@ -170,5 +165,5 @@ def _decode(kind: object, plain: object) -> object:
     dtype = str(fields.get("dtype"))
     if dtype not in {"int64", "int32", "bool", "float64", "float32"}:
         raise ValueError(f"an array of {dtype!r}")
-    array = np.array(fields["data"], dtype=dtype)
+    array: np.ndarray[Any, Any] = np.array(fields["data"], dtype=dtype)
     return array.reshape(fields["shape"]) if "shape" in fields else array

@@ -44,7 +44,7 @@ app.command("museum")(museum)
 app.command("check-config")(check_config)
 
 DEFAULT_TARGET = "megatron-bridge"
-USER_ERRORS = {
+USER_ERRORS: dict[type[Exception], ExitCode] = {
     TargetError: ExitCode.TARGET,
     OverlayError: ExitCode.TARGET,
     baseline.BaselineError: ExitCode.USAGE,

@@ -1,7 +1,8 @@
 """How hard the laws are tried.
 
-`self-check` before a target is measured, `pr` in pull requests, `nightly` at night, `deep` for the reference itself. ``PACKPROOF_EXAMPLES`` overrides the number
-of examples of any profile. Registered explicitly, since Hypothesis loads a profile of its own where ``CI`` is set.
+`self-check` before a target is measured, `pr` in pull requests, `nightly` at night, `deep` for the reference itself.
+``PACKPROOF_EXAMPLES`` overrides the number of examples of any profile. A profile is handed to Hypothesis explicitly,
+since Hypothesis loads one of its own where ``CI`` is set.
 """
 
 from __future__ import annotations

@@ -233,7 +233,11 @@ class Implementation:
         raise NotSupported(Op.VLM_STEP)
 
     def pad_layout(self, lengths: IntArray, multiple: int) -> Layout:
-        """Boundaries of segments with valid ``lengths`` (n,), each padded to the next multiple."""
+        """Boundaries of segments with valid ``lengths`` (n,), each padded to the next multiple.
+
+        Raises:
+            PackingError: a length is negative, or ``multiple`` is below 1.
+        """
         raise NotSupported(Op.PAD_LAYOUT)
 
     def sequence_index(self, layout: Layout, total: int) -> IntArray:
@@ -261,13 +265,20 @@ class Implementation:
     def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
         """Slots of CP rank ``rank``, ascending (T / world,): chunks r and 2W - 1 - r of every segment.
 
+        One rank owns all slots, whatever their number.
+
         Raises:
-            PackingError: a segment's slots are not divisible by 2 * world, or ``rank`` is not below ``world``.
+            PackingError: with several ranks, a segment's slots are not divisible by 2 * world; boundaries decrease or
+                do not start at 0; ``rank`` is not in 0..world - 1.
         """
         raise NotSupported(Op.PARTITION)
 
     def slice_batch(self, batch: ThdBatch, world: int, rank: int) -> ThdBatch:
-        """The part of ``batch`` that belongs to one CP rank; ``layout`` and ``max_seqlen`` stay global."""
+        """The part of ``batch`` that belongs to one CP rank; ``layout`` and ``max_seqlen`` stay global.
+
+        Raises:
+            PackingError: as ``partition``, or the batch is not as long as its boundaries say.
+        """
         raise NotSupported(Op.SLICE_BATCH)
 
     def gather(self, parts: Sequence[ThdBatch]) -> ThdBatch:
@@ -275,7 +286,11 @@ class Implementation:
         raise NotSupported(Op.GATHER)
 
     def local_boundaries(self, layout: Layout, world: int, rank: int) -> IntArray:
-        """Cumulative *valid* lengths of the segments on one rank (n + 1,)."""
+        """Cumulative *valid* lengths of the segments on one rank (n + 1,).
+
+        Raises:
+            PackingError: as ``partition``.
+        """
         raise NotSupported(Op.LOCAL_BOUNDARIES)
 
     # Configuration ---------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Documents from text: the tokens of input and output, then EOS.
 
-    input "2 + 3 ="   output "5"
-    tokens       2  +  3  =  5  EOS
-    answer_start             4            output and EOS are trainable targets
+input "2 + 3 ="   output "5"
+tokens       2  +  3  =  5  EOS
+answer_start             4            output and EOS are trainable targets
 """
 
 from __future__ import annotations

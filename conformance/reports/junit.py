@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
@@ -27,7 +28,8 @@ def write(sections: list[Section], path: Path) -> None:
             truncated.result = [Error("the log has no footer: not every law has a verdict", "truncated")]
             suite.add_testcase(truncated)
         document.add_testsuite(suite)
-    write_atomically(path, document.tostring())
+    content: Any = document.tostring()
+    write_atomically(path, content)
 
 
 def _case(event: Verdict | PassTarget) -> TestCase:

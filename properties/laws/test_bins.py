@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +13,7 @@ from properties.strategies.lengths import (
     algorithms,
     as_array,
     capacities,
+    graded_lengths_and_capacity,
     lengths_and_capacity,
     overlong_lengths_and_capacity,
     parted,
@@ -26,7 +25,9 @@ from reference_impl.interface import Implementation, Op
 _lengths, _capacity = parted(lengths_and_capacity())
 _lengths_with_zeros, _capacity_of_zeros = parted(lengths_and_capacity(smallest=0))
 _overlong_lengths, _too_small_capacity = parted(overlong_lengths_and_capacity())
-_several_lengths, _capacity_of_several = parted(lengths_and_capacity(fewest=5, most=12))
+_several_lengths, _capacity_of_several = parted(
+    lengths_and_capacity(fewest=5, most=12) | graded_lengths_and_capacity()
+)
 
 
 def _more_than_a_bin(lengths: IntArray, capacity: int, **_: object) -> bool:
@@ -289,7 +290,7 @@ def test_a_negative_length_is_refused(
 
 
 def _sorted(bins: Bins) -> list[int]:
-    return sorted(Counter(length for lengths in bins for length in lengths).elements())
+    return sorted(length for lengths in bins for length in lengths)
 
 
 def _first_fit(lengths: IntArray, capacity: int) -> Bins:

@@ -13,7 +13,7 @@ from properties.law import Activity, law
 from properties.readings import ambient_random, bins_of, random_state, segment_of, segments_in, tokens_of
 from properties.strategies.documents import IDENTITY, Answers, Kind, Tokens, fillings
 from properties.strategies.lengths import parted3, seeds
-from reference_impl.documents import Bins, Document, PackedRow
+from reference_impl.documents import Bins, BoolArray, Document, PackedRow
 from reference_impl.interface import Implementation, Op
 
 _documents, _bins, _capacity = parted3(fillings())
@@ -115,7 +115,7 @@ def test_every_document_that_holds_the_pad_id_is_in_one_place(
     implementation: Implementation, documents: tuple[Document, ...], bins: Bins, capacity: int, seed: int
 ) -> None:
     """Tokens that equal the pad id are tokens like any others."""
-    for pad_id in {int(document.tokens[-2]) for document in documents}:
+    for pad_id in {token for document in documents for token in tokens_of(document)[1:-1] if token < IDENTITY}:
         _keeps_every_document(documents, implementation.fill(documents, bins, capacity, pad_id, seed))
 
 
@@ -349,7 +349,7 @@ def test_a_mask_shorter_than_its_tokens_is_refused(
     refuses(lambda: implementation.fill(short, bins, capacity, PAD_ID, seed), "a short loss mask is refused")
 
 
-def _without_last(document: Document, missing: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+def _without_last(document: Document, missing: int) -> BoolArray | None:
     return None if document.loss_mask is None else document.loss_mask[:-missing]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from hypothesis import given, reject
+from hypothesis import given
+from hypothesis.errors import UnsatisfiedAssumption
 
 from properties.claims import Broken, holds, is_deliberate, refuses, same
 from properties.law import Activity, law
@@ -886,8 +887,8 @@ def _packed_at_all(implementation: Implementation, documents: Documents, spec: P
         return implementation.pack_documents(documents, spec)
     except NotSupported:
         raise
-    except Exception:
-        reject()
+    except Exception as error:
+        raise UnsatisfiedAssumption from error
 
 
 def _packed_or_refused(implementation: Implementation, documents: Documents, spec: PackSpec) -> PackedDataset | None:

@@ -168,7 +168,9 @@ def test_metadata_of_text_say_what_the_rows_are(implementation: Implementation, 
 # What a step trains on -----------------------------------------------------------------------------------------------
 
 
-@law("TXT-005", needs=NEEDS, harm="prompts or padding are trained on, or answers are not", sources=(*SOURCES, "P-MASK"))
+@law(
+    "TXT-005", needs=NEEDS, harm="prompts or padding are trained on, or answers are not", sources=(*SOURCES, "P-MASK")
+)
 @given(ranks=all_ranks, suffix=suffixes)
 def test_exactly_the_answers_are_trained(implementation: Implementation, ranks: int, suffix: str) -> None:
     """Over all batches, each token of an answer is a target once, after the token before it, and no other is."""

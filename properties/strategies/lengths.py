@@ -98,7 +98,7 @@ _kinds = st.sampled_from(("any", "awkward", "equal", "exact", "one over"))
 def length_lists(
     draw: st.DrawFn, capacity: int, *, smallest: int = 1, fewest: int = 1, most: int = 8, multiple: int = 1
 ) -> list[int]:
-    """Lengths that each fit: any, awkward, all equal, or in groups that just fill a bin, or miss it by one slot.
+    """Lengths that each fit: any, awkward, all equal, or in groups that fill a bin or exceed it by one slot.
 
     Args:
         draw: given by Hypothesis.
@@ -144,6 +144,19 @@ def lengths_and_capacity(
     """Lengths (n,) and a capacity that holds each of them."""
     capacity = draw(capacities())
     return as_array(draw(length_lists(capacity, smallest=smallest, fewest=fewest, most=most))), capacity
+
+
+@st.composite
+def graded_lengths_and_capacity(draw: st.DrawFn, *, most: int = 12) -> tuple[IntArray, int]:
+    """Large, middle and small lengths (n,), 5 or more: several open bins have room for a small one, and not the same.
+
+    These tell first fit from best fit, which other lengths hardly do.
+    """
+    capacity = draw(capacities(smallest=12))
+    large = draw(st.lists(st.integers(capacity // 2, capacity - 1), min_size=2, max_size=most // 3))
+    middle = draw(st.lists(st.integers(capacity // 4, capacity // 2), min_size=1, max_size=most // 3))
+    small = draw(st.lists(st.integers(1, max(2, capacity // 6)), min_size=2, max_size=most // 3))
+    return as_array([*large, *middle, *small]), capacity
 
 
 @st.composite

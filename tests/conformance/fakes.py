@@ -35,7 +35,7 @@ class Raises(ReferenceImplementation):
 
 class Prints(ReferenceImplementation):
     def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
-        print('{"kind": "footer"}')
+        print('{"kind": "footer"}')  # noqa: T201 - this is what it does wrong
         os.write(1, b"straight to the descriptor\n")
         return super().assign_bins(lengths, capacity, algorithm, seed)
 

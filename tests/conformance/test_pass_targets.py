@@ -51,7 +51,7 @@ def failures(implementation: Implementation) -> set[str]:
 class KeepsSentinels(ReferenceImplementation):
     """Without a count, nothing is cut."""
 
-    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:  # noqa: D102
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
         params = super().sequence_params(metadata)
         if metadata.argmin is not None:
             return params
@@ -61,7 +61,7 @@ class KeepsSentinels(ReferenceImplementation):
 class CutsBothAtOneCount(ReferenceImplementation):
     """Valid lengths are cut where the sentinels of the slots begin, counted from the end."""
 
-    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:  # noqa: D102
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
         params = super().sequence_params(metadata)
         if metadata.cu_seqlens_unpadded is None or metadata.argmin is None:
             return params
@@ -73,7 +73,7 @@ class CutsBothAtOneCount(ReferenceImplementation):
 class SwapsSlotsAndValid(ReferenceImplementation):
     """Slots are given as valid lengths and the reverse."""
 
-    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:  # noqa: D102
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
         params = super().sequence_params(metadata)
         if params.cu_seqlens_q_padded is None:
             return params
@@ -83,7 +83,7 @@ class SwapsSlotsAndValid(ReferenceImplementation):
 class AlwaysPadded(ReferenceImplementation):
     """Padded arrays are there even when nothing is padded."""
 
-    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:  # noqa: D102
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
         params = super().sequence_params(metadata)
         if params.cu_seqlens_q_padded is not None:
             return params
@@ -93,7 +93,7 @@ class AlwaysPadded(ReferenceImplementation):
 class KeepsTheBatchDimension(ReferenceImplementation):
     """Boundaries keep the shape (1, K) that they came in."""
 
-    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:  # noqa: D102
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
         params = super().sequence_params(metadata)
         return (
             replace(params, cu_seqlens_q=params.cu_seqlens_q[np.newaxis]) if metadata.cu_seqlens.ndim > 1 else params
@@ -103,7 +103,7 @@ class KeepsTheBatchDimension(ReferenceImplementation):
 class InventsTheLongest(ReferenceImplementation):
     """A longest segment that the batch does not name is worked out."""
 
-    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:  # noqa: D102
+    def sequence_params(self, metadata: BoundaryMetadata) -> SequenceParams:
         params = super().sequence_params(metadata)
         longest = int(np.diff(params.cu_seqlens_q).max())
         return replace(params, max_seqlen_q=params.max_seqlen_q or longest)
@@ -112,21 +112,21 @@ class InventsTheLongest(ReferenceImplementation):
 class AcceptsEverything(ReferenceImplementation):
     """No rule is looked at."""
 
-    def validate(self, config: TrainingConfig) -> Validation:  # noqa: D102, ARG002
+    def validate(self, config: TrainingConfig) -> Validation:
         return Validation(accepted=True)
 
 
 class RefusesEverything(ReferenceImplementation):
     """Nothing is good enough."""
 
-    def validate(self, config: TrainingConfig) -> Validation:  # noqa: D102, ARG002
+    def validate(self, config: TrainingConfig) -> Validation:
         return Validation(accepted=False, errors=("no",))
 
 
 class Mumbles(ReferenceImplementation):
     """Refusals do not name the setting."""
 
-    def validate(self, config: TrainingConfig) -> Validation:  # noqa: D102
+    def validate(self, config: TrainingConfig) -> Validation:
         found = super().validate(config)
         return Validation(found.accepted, tuple("invalid configuration" for _ in found.errors))
 
@@ -134,14 +134,14 @@ class Mumbles(ReferenceImplementation):
 class IgnoresContextParallelism(ReferenceImplementation):
     """The step pads for one CP rank."""
 
-    def vlm_step(self, batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:  # noqa: D102
+    def vlm_step(self, batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:
         return super().vlm_step(batch, replace(parallelism, context=1))
 
 
 class KeepsPadding(ReferenceImplementation):
     """Rows are joined with their padding."""
 
-    def vlm_step(self, batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:  # noqa: D102
+    def vlm_step(self, batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:
         return super().vlm_step(replace(batch, padding_mask=np.ones(batch.tokens.shape, dtype=np.bool_)), parallelism)
 
 

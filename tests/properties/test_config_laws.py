@@ -28,7 +28,7 @@ class Recorder(ReferenceImplementation):
     def __init__(self) -> None:
         self.seen: list[TrainingConfig] = []
 
-    def validate(self, config: TrainingConfig) -> Validation:  # noqa: D102
+    def validate(self, config: TrainingConfig) -> Validation:
         self.seen.append(config)
         return super().validate(config)
 

@@ -24,6 +24,7 @@ from properties.strategies.documents import (
 from properties.strategies.lengths import (
     awkward,
     counts_and_capacity,
+    graded_lengths_and_capacity,
     lengths_and_capacity,
     multiples,
     overlong_lengths_and_capacity,
@@ -71,6 +72,13 @@ def test_lengths_fit_the_capacity(drawn: Lengths) -> None:
     assert len(lengths) >= 2
     assert lengths.dtype == np.int64
     assert 0 <= lengths.min() <= lengths.max() <= capacity
+
+
+@given(drawn=graded_lengths_and_capacity())
+def test_graded_lengths_fit_the_capacity(drawn: Lengths) -> None:
+    lengths, capacity = drawn
+    assert len(lengths) >= 5
+    assert 1 <= lengths.min() <= lengths.max() < capacity
 
 
 @given(drawn=overlong_lengths_and_capacity())
