@@ -165,5 +165,5 @@ def _decode(kind: object, plain: object) -> object:
     dtype = str(fields.get("dtype"))
     if dtype not in {"int64", "int32", "bool", "float64", "float32"}:
         raise ValueError(f"an array of {dtype!r}")
-    array: np.ndarray[Any, Any] = np.array(fields["data"], dtype=dtype)
+    array: Any = np.array(fields["data"], dtype=dtype)
     return array.reshape(fields["shape"]) if "shape" in fields else array

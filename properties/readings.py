@@ -232,6 +232,93 @@ def boundary_arrays(batch: ThdBatch) -> dict[str, AnyArray]:
     return own or {"cu_seqlens": batch.layout.valid, "cu_seqlens_padded": batch.layout.padded}
 
 
+# Claims that several modules of laws make ----------------------------------------------------------------------------
+
+
+def keeps_every_document(documents: Sequence[Document], rows: Sequence[PackedRow], spec: PackSpec) -> None:
+    """Claim that the documents are there, each whole and exactly once, followed by nothing but padding."""
+    for document, segment in matched(documents, rows):
+        whole = tokens_of(document)
+        same(segment.tokens[: len(whole)], whole, "every document is there whole, once")
+        padding = segment.tokens[len(whole) :]
+        holds(set(padding) <= {spec.pad_id}, "nothing but padding follows a document", got=segment.tokens)
+        holds(spec.pad_multiple not in (1, None) or not padding, "no padding is added unasked", got=segment.tokens)
+
+
+def fits_the_capacity(rows: Sequence[PackedRow], spec: PackSpec) -> None:
+    """Claim that no row fills more slots than the capacity."""
+    widest = max((load(row) for row in rows), default=0)
+    holds(widest <= spec.capacity, f"no row fills more than {spec.capacity} slots", got=widest)
+
+
+def pads_to_multiples(rows: Sequence[PackedRow], spec: PackSpec) -> None:
+    """Claim that every segment's runtime length is a multiple of what documents are padded to."""
+    lengths = [length for lengths_of_row in bins_of(rows) for length in lengths_of_row]
+    aligned = [length % (spec.pad_multiple or 1) == 0 for length in lengths]
+    holds(all(aligned), f"every runtime length is a multiple of {spec.pad_multiple}", got=lengths)
+
+
+def is_part(piece: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether ``piece`` is what some way of truncating leaves of ``whole``: tokens of it in their order."""
+    rest = iter(whole)
+    return all(token in rest for token in piece)
+
+
+def packed_at_all(implementation: Implementation, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:
+    """The packs; where there are none, nothing is claimed of them (that there are some is the claim of PCK-002)."""
+    try:
+        return implementation.pack_documents(documents, spec)
+    except NotSupported:
+        raise
+    except Exception as error:
+        raise UnsatisfiedAssumption from error
+
+
+def packed_or_refused(implementation: Implementation, documents: Sequence[Document], spec: PackSpec) -> PackedDataset | None:
+    """The packs, or None when the target refuses the documents on purpose."""
+    try:
+        return implementation.pack_documents(documents, spec)
+    except NotSupported:
+        raise
+    except Exception as error:
+        if is_deliberate(error):
+            return None
+        raise Broken("documents are packed, or refused on purpose", got=error) from error
+
+
+def stored(rows: Sequence[PackedRow]) -> list[tuple[list[int], list[bool], list[int]]]:
+    """Sequence[PackedRow] as a file holds them, comparable."""
+    return [(row.tokens.tolist(), [bool(w) for w in row.loss_mask], row.starts.tolist()) for row in rows]
+
+
+def holds_the_documents(implementation: Implementation, rows: Sequence[PackedRow], spec: CollateSpec) -> None:
+    """Claim that batches hold the documents of their rows, inputs and labels shifted by one."""
+    for row, batch in collated(implementation, rows, spec):
+        stream = stream_of(row)
+        same(batch.tokens[: stream.slots], stream.tokens, "the input is every document without its last token")
+        same(labels_of(batch)[: stream.slots], stream.labels, "every label is the next token of the same document")
+
+
+def separates_the_documents(implementation: Implementation, rows: Sequence[PackedRow], spec: CollateSpec) -> None:
+    """Claim that every document begins a segment, and that there is at most one more, the tail."""
+    for row, batch in collated(implementation, rows, spec):
+        stream = stream_of(row)
+        n, bounds = len(stream.starts), batch.layout.padded
+        same(bounds[:n], stream.starts, "every document begins a segment")
+        holds(len(bounds) > n, "the last document's segment has an end", got=bounds)
+        same(int(bounds[-1]), len(batch.tokens), "the last boundary is the number of slots")
+        allowed = {stream.slots, len(batch.tokens)}
+        holds(set(bounds[n:].tolist()) <= allowed, "behind the documents there is only the tail", got=bounds)
+        holds((np.diff(bounds) >= 0).all(), "boundaries never decrease", got=bounds)
+
+
+def collated(implementation: Implementation, rows: Sequence[PackedRow], spec: CollateSpec) -> list[tuple[PackedRow, ThdBatch]]:
+    """Each row with its batch."""
+    batches = implementation.collate(rows, range(len(rows)), spec)
+    holds(len(batches) == len(rows), "there is one batch for each sample", got=len(batches), expected=len(rows))
+    return list(zip(rows, batches, strict=True))
+
+
 # The process ---------------------------------------------------------------------------------------------------------
 
 

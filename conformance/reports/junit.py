@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
@@ -28,8 +28,7 @@ def write(sections: list[Section], path: Path) -> None:
             truncated.result = [Error("the log has no footer: not every law has a verdict", "truncated")]
             suite.add_testcase(truncated)
         document.add_testsuite(suite)
-    content: Any = document.tostring()
-    write_atomically(path, content)
+    write_atomically(path, cast("bytes", document.tostring()))
 
 
 def _case(event: Verdict | PassTarget) -> TestCase:

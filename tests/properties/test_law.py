@@ -178,12 +178,3 @@ def test_a_law_is_an_ordinary_test() -> None:
 
 def test_watching_forwards_every_operation() -> None:
     assert all(getattr(Watched, op.value) is not getattr(Implementation, op.value) for op in Op)
-
-
-def test_every_law_states_its_claim_harm_and_sources() -> None:
-    for law in catalogue().values():
-        assert law.text.endswith("."), law.key
-        assert law.harm, law.key
-        assert law.sources, law.key
-        assert law.needs, law.key
-        assert set(law.input_types()) == set(law.strategies), law.key

@@ -1,0 +1,17 @@
+"""The reference obeys every law at thousands of examples, and every law stays active."""
+
+from __future__ import annotations
+
+import pytest
+
+from properties.law import Verdict, catalogue
+from properties.profiles import profile
+from reference_impl.reference import ReferenceImplementation
+
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(3600)]
+
+
+@pytest.mark.parametrize("key", sorted(catalogue()))
+def test_law_holds_for_the_reference(key: str) -> None:
+    outcome = catalogue()[key].run(ReferenceImplementation(), profile=profile("deep"))
+    assert outcome.verdict is Verdict.PASSED, outcome.message
