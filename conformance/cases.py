@@ -154,16 +154,17 @@ def _encode(value: object) -> object:
             plain["shape"] = list(array.shape)
         return plain
     if isinstance(value, np.generic):
-        return value.item()
+        return cast("Any", value).item()
     raise NotImplementedError(f"a case cannot hold {type(value).__name__}")
 
 
-def _decode(kind: object, plain: object) -> object:
+def _decode(kind: object, plain: object) -> Any:
     if "ndarray" not in str(kind) or not isinstance(plain, dict):
         raise ValueError(f"{plain!r} is no {kind}")
     fields = cast("dict[str, Any]", plain)
     dtype = str(fields.get("dtype"))
     if dtype not in {"int64", "int32", "bool", "float64", "float32"}:
         raise ValueError(f"an array of {dtype!r}")
-    array: Any = np.array(fields["data"], dtype=dtype)
-    return array.reshape(fields["shape"]) if "shape" in fields else array
+    array: np.ndarray[Any, Any] = np.array(fields["data"], dtype=dtype)
+    shape: tuple[int, ...] = tuple(fields.get("shape", array.shape))
+    return array.reshape(shape)

@@ -11,7 +11,7 @@ import os
 
 from hypothesis import settings
 
-EXAMPLES = {"self-check": 20, "pr": 50, "nightly": 2_000, "deep": 20_000}
+EXAMPLES = {"self-check": 10, "pr": 50, "nightly": 2_000, "deep": 20_000}
 DEFAULT = "pr"
 SELF_CHECK = "self-check"
 

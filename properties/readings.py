@@ -13,11 +13,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from hypothesis.errors import UnsatisfiedAssumption
 from numpy.typing import NDArray
 
-from properties.claims import holds
-from reference_impl.batches import AnyArray, ThdBatch
-from reference_impl.documents import BoolArray, Document, IntArray, PackedRow, PackingMetadata
+from properties.claims import Broken, holds, is_deliberate, same
+from reference_impl.batches import AnyArray, CollateSpec, ThdBatch
+from reference_impl.documents import (
+    BoolArray,
+    Document,
+    IntArray,
+    PackedDataset,
+    PackedRow,
+    PackingMetadata,
+    PackSpec,
+)
+from reference_impl.errors import NotSupported
+from reference_impl.interface import Implementation
 
 Tokens = tuple[int, ...]
 Pair = tuple[int, int]
@@ -274,7 +285,9 @@ def packed_at_all(implementation: Implementation, documents: Sequence[Document],
         raise UnsatisfiedAssumption from error
 
 
-def packed_or_refused(implementation: Implementation, documents: Sequence[Document], spec: PackSpec) -> PackedDataset | None:
+def packed_or_refused(
+    implementation: Implementation, documents: Sequence[Document], spec: PackSpec
+) -> PackedDataset | None:
     """The packs, or None when the target refuses the documents on purpose."""
     try:
         return implementation.pack_documents(documents, spec)
@@ -287,7 +300,7 @@ def packed_or_refused(implementation: Implementation, documents: Sequence[Docume
 
 
 def stored(rows: Sequence[PackedRow]) -> list[tuple[list[int], list[bool], list[int]]]:
-    """Sequence[PackedRow] as a file holds them, comparable."""
+    """Rows as a file holds them, comparable."""
     return [(row.tokens.tolist(), [bool(w) for w in row.loss_mask], row.starts.tolist()) for row in rows]
 
 
@@ -312,7 +325,9 @@ def separates_the_documents(implementation: Implementation, rows: Sequence[Packe
         holds((np.diff(bounds) >= 0).all(), "boundaries never decrease", got=bounds)
 
 
-def collated(implementation: Implementation, rows: Sequence[PackedRow], spec: CollateSpec) -> list[tuple[PackedRow, ThdBatch]]:
+def collated(
+    implementation: Implementation, rows: Sequence[PackedRow], spec: CollateSpec
+) -> list[tuple[PackedRow, ThdBatch]]:
     """Each row with its batch."""
     batches = implementation.collate(rows, range(len(rows)), spec)
     holds(len(batches) == len(rows), "there is one batch for each sample", got=len(batches), expected=len(rows))

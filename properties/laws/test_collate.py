@@ -1,32 +1,32 @@
 """Packed rows to batches: tokens, labels, positions and width."""
 
 from __future__ import annotations
+
 from dataclasses import replace
-import numpy as np
+
 from hypothesis import given
-from hypothesis import strategies as st
-from properties.claims import holds, refuses, same
-from properties.law import Activity, law
+
+from properties.activities import PADDING, SEVERAL_IN_A_ROW, SINGLE_TOKEN
+from properties.claims import refuses, same
+from properties.law import law
 from properties.readings import (
-    ambient_random,
-    boundary_arrays,
     ceil_to,
+    collated,
+    holds_the_documents,
     labels_of,
     load,
-    random_state,
+    separates_the_documents,
     stream_of,
     weights_of,
 )
 from properties.strategies.lengths import parted
-from properties.strategies.rows import Inside, Padded, RowKind, Width, collations
-from reference_impl.batches import CollateSpec, ThdBatch
+from properties.strategies.rows import Padded, RowKind, Width, collations
+from reference_impl.batches import CollateSpec
 from reference_impl.documents import PackedRow
 from reference_impl.interface import Implementation, Op
-from properties.readings import collated, holds_the_documents, separates_the_documents
-from properties.activities import EOS_TRAINED_ON, PADDING, RAGGED, REAL_EOS, SEVERAL_IN_A_ROW, SINGLE_TOKEN, TAIL
-
 
 Rows = tuple[PackedRow, ...]
+
 _rows, _spec = parted(collations())
 _padded_rows, _padded_spec = parted(collations(RowKind(padded=Padded.EOS)))
 _tiny_rows, _tiny_spec = parted(collations(RowKind(empty=True)))

@@ -1,32 +1,29 @@
 """Packed rows to batches: boundaries of a fixed number."""
 
 from __future__ import annotations
+
 from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+
+from properties.activities import RAGGED
 from properties.claims import holds, refuses, same
-from properties.law import Activity, law
+from properties.law import law
 from properties.readings import (
-    ambient_random,
     boundary_arrays,
-    ceil_to,
-    labels_of,
-    load,
-    random_state,
-    stream_of,
-    weights_of,
+    collated,
+    separates_the_documents,
 )
 from properties.strategies.lengths import parted
-from properties.strategies.rows import Inside, Padded, RowKind, Width, collations
+from properties.strategies.rows import Padded, RowKind, collations
 from reference_impl.batches import CollateSpec, ThdBatch
 from reference_impl.documents import PackedRow
 from reference_impl.interface import Implementation, Op
-from properties.readings import collated, holds_the_documents, separates_the_documents
-from properties.activities import EOS_TRAINED_ON, PADDING, RAGGED, REAL_EOS, SEVERAL_IN_A_ROW, SINGLE_TOKEN, TAIL
-
 
 Rows = tuple[PackedRow, ...]
+
 _static_rows, _static_spec = parted(collations(RowKind(fewest_rows=2, most_rows=4), static=True))
 _fuller_rows, _fuller_spec = parted(collations(RowKind(fewest_documents=3), static=True))
 _static_padded_rows, _static_padded_spec = parted(

@@ -1,43 +1,30 @@
 """Offline packing in memory: every document is kept."""
 
 from __future__ import annotations
-from collections.abc import Sequence
+
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-import numpy as np
+
 from hypothesis import given
-from hypothesis.errors import UnsatisfiedAssumption
-from properties.claims import Broken, holds, is_deliberate, refuses, same
-from properties.law import Activity, law
+
+from properties.activities import EOS_INSIDE, EOS_TAIL, NEEDS_PADDING, PAD_ID_INSIDE, SEVERAL
+from properties.claims import same
+from properties.law import law
 from properties.readings import (
-    ambient_random,
-    bins_of,
     ceil_to,
-    lengths_of,
-    load,
+    keeps_every_document,
     matched,
-    metadata_of,
-    pairs_in,
-    random_state,
+    packed_or_refused,
     runtime,
     segments_in,
-    segments_of,
     tokens_of,
-    trainable,
-    trained_pairs,
 )
-from properties.strategies.documents import Answers, Kind, Run, Tokens, packings
+from properties.strategies.documents import Kind, Run, Tokens, packings
 from properties.strategies.lengths import multiples, parted
-from reference_impl.batches import CollateSpec
-from reference_impl.documents import Document, Fate, Overlong, PackedDataset, PackedRow, PackSpec
-from reference_impl.errors import NotSupported
-from reference_impl.interface import Implementation, Op, PreparedFiles
-from properties.readings import fits_the_capacity, is_part, keeps_every_document, packed_at_all, packed_or_refused, pads_to_multiples, stored
-from properties.activities import EOS_INSIDE, EOS_TAIL, NEEDS_PADDING, OVERLONG, PAD_ID_INSIDE, SEVERAL, SEVERAL_PACKS
-
+from reference_impl.documents import Document, PackSpec
+from reference_impl.interface import Implementation, Op
 
 Documents = tuple[Document, ...]
+
 _documents, _spec = parted(packings())
 _padded_documents, _padding_spec = parted(packings(multiple_of=multiples))
 _aligned_documents, _aligned_spec = parted(packings(Run.ALIGNED, multiple_of=multiples))

@@ -1,43 +1,29 @@
 """Offline packing in memory: over-long documents, and none at all."""
 
 from __future__ import annotations
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-import numpy as np
+
 from hypothesis import given
-from hypothesis.errors import UnsatisfiedAssumption
-from properties.claims import Broken, holds, is_deliberate, refuses, same
-from properties.law import Activity, law
+
+from properties.activities import OVERLONG
+from properties.claims import holds, refuses
+from properties.law import law
 from properties.readings import (
-    ambient_random,
-    bins_of,
-    ceil_to,
-    lengths_of,
-    load,
-    matched,
-    metadata_of,
-    pairs_in,
-    random_state,
+    fits_the_capacity,
+    is_part,
+    keeps_every_document,
+    packed_or_refused,
+    pads_to_multiples,
     runtime,
     segments_in,
-    segments_of,
     tokens_of,
-    trainable,
-    trained_pairs,
 )
-from properties.strategies.documents import Answers, Kind, Run, Tokens, packings
+from properties.strategies.documents import Run, packings
 from properties.strategies.lengths import multiples, parted
-from reference_impl.batches import CollateSpec
-from reference_impl.documents import Document, Fate, Overlong, PackedDataset, PackedRow, PackSpec
-from reference_impl.errors import NotSupported
-from reference_impl.interface import Implementation, Op, PreparedFiles
-from properties.readings import fits_the_capacity, is_part, keeps_every_document, packed_at_all, packed_or_refused, pads_to_multiples, stored
-from properties.activities import EOS_INSIDE, EOS_TAIL, NEEDS_PADDING, OVERLONG, PAD_ID_INSIDE, SEVERAL, SEVERAL_PACKS
-
+from reference_impl.documents import Document, Overlong, PackSpec
+from reference_impl.interface import Implementation, Op
 
 Documents = tuple[Document, ...]
+
 _documents, _spec = parted(packings())
 _long_documents, _short_spec = parted(packings(Run.OVER_LIMIT))
 _huge_documents, _small_spec = parted(packings(Run.OVER_CAPACITY))

@@ -1,43 +1,30 @@
 """Offline packing in memory: what is trained on."""
 
 from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-import numpy as np
+
 from hypothesis import given
-from hypothesis.errors import UnsatisfiedAssumption
-from properties.claims import Broken, holds, is_deliberate, refuses, same
-from properties.law import Activity, law
+
+from properties.activities import EOS_INSIDE, NEEDS_PADDING, OVERLONG, SEVERAL
+from properties.claims import holds, same
+from properties.law import law
 from properties.readings import (
-    ambient_random,
-    bins_of,
-    ceil_to,
-    lengths_of,
-    load,
     matched,
-    metadata_of,
+    packed_at_all,
     pairs_in,
-    random_state,
-    runtime,
     segments_in,
-    segments_of,
-    tokens_of,
     trainable,
     trained_pairs,
 )
 from properties.strategies.documents import Answers, Kind, Run, Tokens, packings
 from properties.strategies.lengths import multiples, parted
 from reference_impl.batches import CollateSpec
-from reference_impl.documents import Document, Fate, Overlong, PackedDataset, PackedRow, PackSpec
-from reference_impl.errors import NotSupported
-from reference_impl.interface import Implementation, Op, PreparedFiles
-from properties.readings import fits_the_capacity, is_part, keeps_every_document, packed_at_all, packed_or_refused, pads_to_multiples, stored
-from properties.activities import EOS_INSIDE, EOS_TAIL, NEEDS_PADDING, OVERLONG, PAD_ID_INSIDE, SEVERAL, SEVERAL_PACKS
-
+from reference_impl.documents import Document, PackedRow, PackSpec
+from reference_impl.interface import Implementation, Op
 
 Documents = tuple[Document, ...]
+
 _documents, _spec = parted(packings())
 _padded_documents, _padding_spec = parted(packings(multiple_of=multiples))
 _eos_documents, _eos_spec = parted(packings(kind=Kind(Tokens.EOS_INSIDE)))

@@ -1,43 +1,32 @@
 """Offline packing to files."""
 
 from __future__ import annotations
-from collections.abc import Sequence
+
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
 import numpy as np
 from hypothesis import given
-from hypothesis.errors import UnsatisfiedAssumption
-from properties.claims import Broken, holds, is_deliberate, refuses, same
-from properties.law import Activity, law
+
+from properties.activities import SEVERAL, SEVERAL_PACKS
+from properties.claims import holds, refuses, same
+from properties.law import law
 from properties.readings import (
     ambient_random,
     bins_of,
-    ceil_to,
-    lengths_of,
-    load,
-    matched,
+    fits_the_capacity,
+    keeps_every_document,
     metadata_of,
-    pairs_in,
-    random_state,
-    runtime,
-    segments_in,
-    segments_of,
-    tokens_of,
-    trainable,
-    trained_pairs,
+    stored,
 )
-from properties.strategies.documents import Answers, Kind, Run, Tokens, packings
-from properties.strategies.lengths import multiples, parted
-from reference_impl.batches import CollateSpec
-from reference_impl.documents import Document, Fate, Overlong, PackedDataset, PackedRow, PackSpec
-from reference_impl.errors import NotSupported
+from properties.strategies.documents import packings
+from properties.strategies.lengths import parted
+from reference_impl.documents import Document, PackSpec
 from reference_impl.interface import Implementation, Op, PreparedFiles
-from properties.readings import fits_the_capacity, is_part, keeps_every_document, packed_at_all, packed_or_refused, pads_to_multiples, stored
-from properties.activities import EOS_INSIDE, EOS_TAIL, NEEDS_PADDING, OVERLONG, PAD_ID_INSIDE, SEVERAL, SEVERAL_PACKS
-
 
 Documents = tuple[Document, ...]
+
 _documents, _spec = parted(packings())
 
 
