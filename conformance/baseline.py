@@ -43,9 +43,9 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     law: str
-    harm: str
     facet: str = ""
     case: str | None = None
+    harm: str
     upstream: str = ""
     known_as: tuple[str, ...] = ()
     since: str = ""
