@@ -6,7 +6,7 @@ Shares are well below what the strategies draw.
 from __future__ import annotations
 
 from properties.law import Activity
-from properties.readings import lengths_of, load, stream_of
+from properties.readings import batch_width, lengths_of, load, stream_of
 from reference_impl.batches import CollateSpec
 from reference_impl.documents import Document, PackedRow, PackSpec
 
@@ -56,7 +56,7 @@ def _several_documents(rows: Rows, **_: object) -> bool:
 
 
 def _a_tail(rows: Rows, spec: CollateSpec, **_: object) -> bool:
-    return spec.pad_to_width and min(load(row) for row in rows) < spec.width
+    return min(load(row) for row in rows) < batch_width(rows, spec)
 
 
 def _several_counts(rows: Rows, **_: object) -> bool:
@@ -80,7 +80,7 @@ def _a_single_token(rows: Rows, **_: object) -> bool:
 
 
 SEVERAL_IN_A_ROW = Activity("two or more documents in a row", _several_documents, 0.4)
-TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.12)
+TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.4)
 RAGGED = Activity("rows with different numbers of documents", _several_counts, 0.25)
 EOS_TRAINED_ON = Activity("EOS as an input that is trained on", _eos_trained_on, 0.3)
 REAL_EOS = Activity("EOS as an input that is no padding", _real_eos, 0.4)

@@ -143,6 +143,13 @@ def matched(documents: Sequence[Document], rows: Sequence[PackedRow]) -> list[tu
     return list(zip(sorted(documents, key=tokens_of), segments, strict=True))
 
 
+def batch_width(rows: Iterable[PackedRow], spec: CollateSpec) -> int:
+    """Slots of every batch that is collated from rows: the full width, or what the longest row needs."""
+    if spec.pad_to_width:
+        return spec.width
+    return min(spec.width, ceil_to(max(load(row) for row in rows), spec.width_multiple))
+
+
 def metadata_of(bins: Sequence[Sequence[int]], capacity: int) -> PackingMetadata:
     """Statistics of bins of runtime lengths, as their definitions say."""
     loads = [sum(lengths) for lengths in bins]

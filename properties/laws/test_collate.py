@@ -10,7 +10,7 @@ from properties.activities import PADDING, SEVERAL_IN_A_ROW, SINGLE_TOKEN
 from properties.claims import refuses, same
 from properties.law import law
 from properties.readings import (
-    ceil_to,
+    batch_width,
     collated,
     holds_the_documents,
     labels_of,
@@ -132,8 +132,7 @@ def test_batches_are_as_wide_as_the_longest_row_needs(
     implementation: Implementation, rows: Rows, spec: CollateSpec
 ) -> None:
     """Otherwise every array has the width of the longest row, rounded up to the multiple, at most the full width."""
-    longest = max(load(row) for row in rows)
-    _has_width(implementation, rows, spec, min(spec.width, ceil_to(longest, spec.width_multiple)))
+    _has_width(implementation, rows, spec, batch_width(rows, spec))
 
 
 @law(

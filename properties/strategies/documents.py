@@ -133,7 +133,8 @@ def _disguise(draw: st.DrawFn, tokens: IntArray, eos_id: int, pad_id: int, kind:
 @cache
 def masks(size: int) -> SearchStrategy[BoolArray]:
     """Loss masks (size,), all zeros and all ones among them."""
-    return st.integers(0, 2**size - 1).map(lambda bits: _bits(bits, size))
+    every = 2**size - 1
+    return (st.sampled_from((0, every)) | st.integers(0, every)).map(lambda bits: _bits(bits, size))
 
 
 def _bits(bits: int, size: int) -> BoolArray:

@@ -34,7 +34,7 @@ from properties.strategies.rows import Inside, Padded, RowKind, Width, collation
 from reference_impl.batches import CollateSpec
 from reference_impl.documents import Bins, Document, IntArray, PackedRow, PackSpec
 
-SEARCH = settings(max_examples=2_000, database=None, deadline=None)
+SEARCH = settings(max_examples=2_000, derandomize=True, database=None, deadline=None)
 Lengths = tuple[IntArray, int]
 Packing = tuple[tuple[Document, ...], PackSpec]
 
@@ -54,7 +54,7 @@ def _draws(strategy: st.SearchStrategy[object], kind: Callable[..., bool]) -> No
         pytest.param(lambda lengths, _: len(lengths) > 3 and len(set(lengths)) == 1, id="all equal"),
         pytest.param(lambda lengths, capacity: capacity in lengths and len(lengths) > 1, id="at the capacity"),
         pytest.param(lambda lengths, capacity: (2 * lengths == capacity).sum() == 2, id="two halves"),
-        pytest.param(lambda lengths, _: 33 in lengths and 31 in lengths, id="beside a power of two"),
+        pytest.param(lambda lengths, _: {31, 33} & set(lengths), id="beside a power of two"),
     ],
 )
 def test_lengths_go_where_packers_go_wrong(kind: Callable[..., bool]) -> None:
@@ -144,7 +144,7 @@ def test_plain_documents_fit_and_need_padding(drawn: Packing) -> None:
 def test_a_special_run_has_one_special_document(
     run: Run, multiple_of: st.SearchStrategy[int], holds: Callable[[int, PackSpec], bool]
 ) -> None:
-    @settings(max_examples=100, database=None, deadline=None)
+    @settings(max_examples=100, derandomize=True, database=None, deadline=None)
     @given(drawn=packings(run, multiple_of=multiple_of))
     def check(drawn: Packing) -> None:
         documents, spec = drawn
@@ -198,7 +198,7 @@ def test_masks_and_answer_starts_are_mixed() -> None:
     ],
 )
 def test_documents_to_pad_relate_to_their_limit(fit: Fit, holds: Callable[[int, int, int], bool]) -> None:
-    @settings(max_examples=200, database=None, deadline=None)
+    @settings(max_examples=200, derandomize=True, database=None, deadline=None)
     @given(drawn=paddings(fit))
     def check(drawn: tuple[Document, int, int]) -> None:
         document, limit, multiple = drawn
