@@ -44,7 +44,7 @@ def _needs_padding(documents: Documents, spec: PackSpec, **_: object) -> bool:
 
 SEVERAL = Activity("three or more documents", _three_documents, 0.2)
 SEVERAL_PACKS = Activity("more documents than a pack holds", _more_than_a_pack, 0.15)
-EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.3)
+EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.25)
 EOS_TAIL = Activity("several EOS at the end of a document", _eos_tail, 0.3)
 PAD_ID_INSIDE = Activity("the pad id between other tokens", _pad_id_inside, 0.3)
 NEEDS_PADDING = Activity("a document that is no multiple", _needs_padding, 0.8)
@@ -82,7 +82,7 @@ def _a_single_token(rows: Rows, **_: object) -> bool:
 SEVERAL_IN_A_ROW = Activity("two or more documents in a row", _several_documents, 0.4)
 TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.4)
 RAGGED = Activity("rows with different numbers of documents", _several_counts, 0.25)
-EOS_TRAINED_ON = Activity("EOS as an input that is trained on", _eos_trained_on, 0.3)
+EOS_TRAINED_ON = Activity("EOS as an input that is trained on", _eos_trained_on, 0.25)
 REAL_EOS = Activity("EOS as an input that is no padding", _real_eos, 0.4)
 SINGLE_TOKEN = Activity("a document of a single token", _a_single_token, 0.25)
 PADDING = Activity("a document with alignment padding", _some_padding, 0.4)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, cast
 
-from hypothesis import HealthCheck, given, reject, seed, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable, UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
@@ -235,8 +235,8 @@ class Law:
             self.check(watched, **inputs)
         except UnsatisfiedAssumption:
             raise
-        except Inexpressible:
-            reject()
+        except Inexpressible as error:
+            raise UnsatisfiedAssumption(str(error)) from error
         except NotSupported as error:
             raise _Stop(Outcome(Verdict.NOT_SUPPORTED, f"the target does not support it: {error}")) from error
         except (Exception, SystemExit) as error:

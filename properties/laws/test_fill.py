@@ -41,7 +41,7 @@ def _a_single_token(documents: tuple[Document, ...], **_: object) -> bool:
     return min(len(document.tokens) for document in documents) == 1
 
 
-SEVERAL = Activity("three or more documents", _three_documents, 0.3)
+SEVERAL = Activity("three or more documents", _three_documents, 0.2)
 EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.4)
 PAD_ID_INSIDE = Activity("the pad id between other tokens", _pad_id_inside, 0.4)
 MIXED = Activity("documents with a mask beside some with an answer start", _masks_and_starts, 0.2)

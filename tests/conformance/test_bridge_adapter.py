@@ -421,7 +421,6 @@ ON_TWO_RANKS = {"context_parallel_size": 2, "calculate_per_token_loss": True, "a
         {"offline_size": 4096},
         {"offline_size": 4096, "pad_seq_to_mult": None, "pad_cu_seqlens": True, "has_metadata_file": False},
         {"offline_size": 4095, "mtp_num_layers": 1, "pad_seq_to_mult": 3, **ON_TWO_RANKS},
-        {"offline_size": 0, "micro_batch_size": 2},
         {"pack_sequences_in_batch": True, "micro_batch_size": 2},
         {"dataset_kind": DatasetKind.PRETRAINING, "context_parallel_size": 2},
         {"tensor_parallel_size": 8, "pipeline_parallel_size": 4, "sequence_parallel": True, **ON_TWO_RANKS},
@@ -453,6 +452,10 @@ def test_refused_configurations(bridge: Any, changes: dict[str, Any], said: str)
     assert said in result.errors[0]
 
 
-def test_packing_in_pretraining_is_inexpressible(bridge: Any) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"dataset_kind": DatasetKind.PRETRAINING, "offline_size": 4096}, {"offline_size": 0}]
+)
+def test_what_bridge_has_no_word_for_is_inexpressible(bridge: Any, changes: dict[str, Any]) -> None:
+    """Packing in pretraining cannot be asked for, and a pack size of 0 is its way to switch packing off."""
     with pytest.raises(Inexpressible):
-        bridge.validate(TrainingConfig(dataset_kind=DatasetKind.PRETRAINING, offline_size=4096))
+        bridge.validate(TrainingConfig(**changes))

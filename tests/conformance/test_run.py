@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +17,17 @@ from conformance.exit_codes import ExitCode
 
 HERE = Path(__file__).parent
 BINS = "BIN-00[12]"
+MISBEHAVING = {
+    "Raises": ExitCode.DEVIATION,
+    "Prints": ExitCode.OK,
+    "ChangesItsInput": ExitCode.DEVIATION,
+    "Exits": ExitCode.DEVIATION,
+    "IsRandom": ExitCode.DEVIATION,
+    "Hangs": ExitCode.TARGET,
+    "KillsTheProcess": ExitCode.TARGET,
+    "Nothing": ExitCode.NOTHING_RAN,
+}
+"""Targets of fakes.py with the exit code that each would give alone."""
 PASSING_CASE = {
     "law": "BIN-002",
     "inputs": {
@@ -55,24 +67,53 @@ def test_the_reference_passes_and_leaves_every_report(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "badge.json").read_text())["color"] == "brightgreen"
 
 
-def test_whatever_a_target_raises_is_reported_as_text(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Report:
+    """What one run on all misbehaving targets left."""
+
+    result: subprocess.CompletedProcess[str]
+    folder: Path
+    sections: dict[str, events.Section]
+
+
+@pytest.fixture(scope="module")
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """One run measures them all, so that each is also seen not to harm the next."""
+    folder = tmp_path_factory.mktemp("misbehaving")
+    targets = [f"--target=module:fakes:{name}" for name in MISBEHAVING]
+    result = packproof("run", *targets, "--law", BINS, "--jobs", "1", "--time-limit", "3", "--report", str(folder))
+    sections = {section.header.target.rpartition(":")[2]: section for section in events.read(folder / "events.jsonl")}
+    return Report(result, folder, sections)
+
+
+def statuses(section: events.Section) -> set[Status]:
+    return {verdict.verdict for verdict in section.verdicts}
+
+
+def test_every_misbehaving_target_has_a_complete_section(misbehaving: Report) -> None:
+    """Whatever a target does, every law has a verdict; the worst one decides the exit code."""
+    assert list(misbehaving.sections) == list(MISBEHAVING), misbehaving.result.stdout + misbehaving.result.stderr
+    assert not any(section.truncated for section in misbehaving.sections.values())
+    assert misbehaving.result.returncode == ExitCode.TARGET
+    codes = {name: section.footer.exit_code for name, section in misbehaving.sections.items() if section.footer}
+    assert codes == MISBEHAVING
+
+
+def test_whatever_a_target_raises_is_reported_as_text(misbehaving: Report) -> None:
     """Markup, HTML and control characters of a message reach every report as what they are: text."""
-    result, section = measure("module:fakes:Raises", tmp_path)
-    assert result.returncode == ExitCode.DEVIATION, result.stdout + result.stderr
-    assert "[red]markup[/red]" in result.stdout
-    assert {verdict.verdict for verdict in section.verdicts} == {Status.FAILED}
+    section = misbehaving.sections["Raises"]
+    assert statuses(section) == {Status.FAILED}
     assert all("ZeroDivisionError" in verdict.message for verdict in section.verdicts)
-    assert "<script>" not in (tmp_path / "summary.md").read_text()
-    failures = ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//failure")
-    assert "<script>" in str(failures[0].get("message"))
-    assert "packproof replay" in result.stdout
+    assert "[red]markup[/red]" in misbehaving.result.stdout
+    assert "packproof replay" in misbehaving.result.stdout
+    assert "<script>" not in (misbehaving.folder / "summary.md").read_text()
+    failures = ElementTree.parse(misbehaving.folder / "junit.xml").getroot().findall(".//failure")
+    assert any("<script>" in str(failure.get("message")) for failure in failures)
 
 
-def test_what_a_target_prints_does_not_reach_the_log(tmp_path: Path) -> None:
-    result, section = measure("module:fakes:Prints", tmp_path)
-    assert result.returncode == ExitCode.OK, result.stdout + result.stderr
-    assert "straight to the descriptor" not in result.stdout
-    assert {verdict.verdict for verdict in section.verdicts} == {Status.PASSED}
+def test_what_a_target_prints_does_not_reach_the_log(misbehaving: Report) -> None:
+    assert "straight to the descriptor" not in misbehaving.result.stdout
+    assert statuses(misbehaving.sections["Prints"]) == {Status.PASSED}
 
 
 @pytest.mark.parametrize(
@@ -81,30 +122,18 @@ def test_what_a_target_prints_does_not_reach_the_log(tmp_path: Path) -> None:
         ("ChangesItsInput", "leaves its arguments as they were"),
         ("Exits", "raised SystemExit"),
         ("IsRandom", "hold the given lengths"),
+        ("Hangs", "hangs"),
+        ("KillsTheProcess", "killed its process"),
     ],
 )
-def test_a_misbehaving_target_is_a_deviation(name: str, words: str, tmp_path: Path) -> None:
-    result, section = measure(f"module:fakes:{name}", tmp_path)
-    assert result.returncode == ExitCode.DEVIATION, result.stdout + result.stderr
-    assert any(words in verdict.message for verdict in section.verdicts)
-    assert all(verdict.blame is Blame.TARGET for verdict in section.verdicts if verdict.verdict is Status.FAILED)
+def test_misbehaviour_is_named_and_blamed_on_the_target(misbehaving: Report, name: str, words: str) -> None:
+    broken = [verdict for verdict in misbehaving.sections[name].verdicts if verdict.verdict is not Status.PASSED]
+    assert any(words in verdict.message for verdict in broken)
+    assert {verdict.blame for verdict in broken} == {Blame.TARGET}
 
 
-def test_a_hanging_target_is_ended_and_named(tmp_path: Path) -> None:
-    result, section = measure("module:fakes:Hangs", tmp_path, "--time-limit", "2")
-    assert result.returncode == ExitCode.TARGET, result.stdout + result.stderr
-    hung = [verdict for verdict in section.verdicts if verdict.verdict is Status.ENVIRONMENT_ERROR]
-    assert hung
-    assert all("hangs" in verdict.message and verdict.blame is Blame.TARGET for verdict in hung)
-
-
-def test_a_target_that_kills_its_process_leaves_a_log(tmp_path: Path) -> None:
-    result, section = measure("module:fakes:KillsTheProcess", tmp_path)
-    assert result.returncode == ExitCode.TARGET, result.stdout + result.stderr
-    killed = [verdict for verdict in section.verdicts if verdict.verdict is Status.ENVIRONMENT_ERROR]
-    assert killed
-    assert "killed its process" in killed[0].message
-    assert killed[0].blame is Blame.TARGET
+def test_a_target_without_operations_is_not_supported(misbehaving: Report) -> None:
+    assert statuses(misbehaving.sections["Nothing"]) == {Status.NOT_SUPPORTED}
 
 
 @pytest.mark.parametrize(
@@ -129,12 +158,6 @@ def test_a_law_that_does_not_exist_runs_nothing() -> None:
     result = packproof("run", "--target", "reference", "--law", "NOPE-*")
     assert result.returncode == ExitCode.NOTHING_RAN
     assert "no law matches NOPE-*" in result.stderr
-
-
-def test_a_target_without_operations_runs_nothing(tmp_path: Path) -> None:
-    result, section = measure("module:fakes:Nothing", tmp_path)
-    assert result.returncode == ExitCode.NOTHING_RAN, result.stdout + result.stderr
-    assert {verdict.verdict for verdict in section.verdicts} == {Status.NOT_SUPPORTED}
 
 
 def write_baseline(folder: Path, text: str, case: dict[str, object] | None = None) -> str:
@@ -194,10 +217,9 @@ def test_a_report_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) 
     assert "Traceback" not in result.stderr
 
 
-def test_a_case_can_be_replayed_on_its_target_and_on_the_reference(tmp_path: Path) -> None:
-    measure("module:fakes:Raises", tmp_path)
-    case = str(tmp_path / "cases" / "BIN-001.json")
-    again = packproof("replay", case)
+def test_a_case_can_be_replayed_on_its_target_and_on_the_reference(misbehaving: Report) -> None:
+    case = str(misbehaving.folder / "cases" / "BIN-001.json")
+    again = packproof("replay", case, "--target", "module:fakes:Raises")
     assert again.returncode == ExitCode.DEVIATION, again.stdout + again.stderr
     assert again.stdout.startswith("STILL FAILS: BIN-001")
     fixed = packproof("replay", case, "--target", "reference")
@@ -214,12 +236,6 @@ def test_a_malformed_case_is_one_sentence(content: str, tmp_path: Path) -> None:
     result = packproof("replay", str(path))
     assert result.returncode == ExitCode.USAGE
     assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_the_same_seed_finds_the_same_cases(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        measure("module:fakes:Raises", tmp_path / name, "--seed", "7")
-    assert (tmp_path / "one/cases/BIN-001.json").read_text() == (tmp_path / "two/cases/BIN-001.json").read_text()
 
 
 @pytest.mark.parametrize("profile", ["fast", ""])

@@ -20,6 +20,7 @@ FACET_ONLY = (
 )
 """Known defects of released software, which must not hide others: no law without a facet may show them."""
 
+
 REFUSALS = {key for key, law in LAWS.items() if law.area == "CFG" and law.id >= "CFG-010"}
 
 
@@ -30,7 +31,7 @@ def test_law_holds_for_the_reference(key: str) -> None:
         assert outcome.verdict is Verdict.PASSED, outcome.message
 
 
-@pytest.mark.parametrize("key", [key for key, law in LAWS.items() if law.activity])
+@pytest.mark.parametrize("key", sorted(key for key, law in LAWS.items() if law.activity))
 def test_interesting_inputs_are_well_above_the_floor(key: str) -> None:
     activity = LAWS[key].activity
     assert activity is not None
@@ -38,13 +39,11 @@ def test_interesting_inputs_are_well_above_the_floor(key: str) -> None:
     assert share >= min(1.1 * activity.share, 1.0)
 
 
-@pytest.mark.parametrize("id", BUGS)
+@pytest.mark.parametrize("id", [id for id, bug in BUGS.items() if bug.overrides != {Op.PREPARE_TEXT}])
 def test_bug_is_caught(id: str) -> None:
     bug = BUGS[id]
     candidates = [law for key, law in LAWS.items() if key not in ON_TEXT and concerns(law, bug)]
     candidates.sort(key=lambda law: nearest_first(law, bug))
-    if bug.overrides == {Op.PREPARE_TEXT}:
-        pytest.skip("test_real_text.py catches it")
     assert first_catch((law, bug) for law in candidates), f"no law catches {id}: {bug.text}"
 
 
@@ -60,7 +59,7 @@ def test_law_catches_a_bug(key: str) -> None:
 def test_known_defect_shows_in_facets_only(id: str) -> None:
     """A defect that a facet is made for breaks no general law, where it would hide others."""
     general = [law for key, law in LAWS.items() if not law.facet and key not in ON_TEXT]
-    assert first_catch((law, BUGS[id]) for law in general if concerns(law, BUGS[id])) is None
+    assert first_catch([(law, BUGS[id]) for law in general if concerns(law, BUGS[id])], most=15) is None
 
 
 @pytest.mark.parametrize("key", sorted(REFUSALS))
