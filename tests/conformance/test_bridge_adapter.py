@@ -18,7 +18,6 @@ from reference_impl.errors import Inexpressible
 from reference_impl.interface import Op
 
 pytestmark = [
-    pytest.mark.xdist_group("bridge"),
     pytest.mark.skipif(importlib.util.find_spec("megatron") is None, reason="Megatron Bridge is not installed"),
 ]
 
