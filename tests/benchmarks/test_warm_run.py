@@ -15,6 +15,7 @@ PACKPROOF = [sys.executable, "-P", "-c", "from conformance.cli import main; main
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.benchmark(group="run")
 def test_warm_run_of_megatron_bridge(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
     """`packproof run` as a user types it: self-check, import, pass targets and laws."""
@@ -28,6 +29,7 @@ def test_warm_run_of_megatron_bridge(benchmark: BenchmarkFixture, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.benchmark(group="run")
 def test_import_of_megatron_bridge(benchmark: BenchmarkFixture) -> None:
     """What a process pays before the first law; a run pays it once for the probe and once in every worker."""

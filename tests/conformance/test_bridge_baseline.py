@@ -42,6 +42,7 @@ def test_no_law_is_listed_twice() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("options", "code"), [([], ExitCode.OK), (["--baseline", "none"], ExitCode.DEVIATION)])
 def test_a_run_holds_bridge_to_its_baseline(options: list[str], code: ExitCode) -> None:
     """The same run is green with the baseline and red without it."""
