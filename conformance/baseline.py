@@ -22,6 +22,8 @@ from pathlib import Path
 
 import msgspec
 
+from properties.law import key_of
+
 FOLDER = Path(__file__).parent / "baselines"
 
 
@@ -55,7 +57,7 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def key(self) -> str:
         """Key of the law in the catalogue."""
-        return f"{self.law}[{self.facet}]" if self.facet else self.law
+        return key_of(self.law, self.facet)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

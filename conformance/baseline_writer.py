@@ -35,7 +35,7 @@ def write(section: Section, report: Path, path: Path, today: datetime.date) -> i
     known = {entry.key: entry for entry in baseline.read(path).deviations} if path.exists() else {}
     found = [verdict for verdict in section.verdicts if verdict.verdict in {Status.FAILED, Status.FAILED_AS_EXPECTED}]
     entries = [
-        _entry(verdict, known.get(_key(verdict)), report, path, today)
+        _entry(verdict, known.get(verdict.key), report, path, today)
         for verdict in sorted(found, key=lambda verdict: (verdict.law, verdict.facet))
     ]
     plain = [msgspec.to_builtins(entry, builtin_types=(datetime.date,)) for entry in entries]
@@ -61,7 +61,3 @@ def _entry(verdict: Verdict, known: Deviation | None, report: Path, path: Path, 
         until=verdict.target_version,
         review_by=today + REVIEW_AFTER,
     )
-
-
-def _key(verdict: Verdict) -> str:
-    return f"{verdict.law}[{verdict.facet}]" if verdict.facet else verdict.law

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from properties.claims import Broken, show
-from properties.law import Failure, Law, catalogue
+from properties.law import Failure, Law, catalogue, key_of
 from reference_impl import rows_io
 
 SCHEMA = 1
@@ -54,7 +54,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def key(self) -> str:
         """Key of the law in the catalogue."""
-        return f"{self.law}[{self.facet}]" if self.facet else self.law
+        return key_of(self.law, self.facet)
 
     @property
     def file_name(self) -> str:

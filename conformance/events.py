@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from conformance.exit_codes import ExitCode
+from properties.law import key_of
 
 
 class LogError(ValueError):
@@ -101,6 +102,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     case: str | None = None
     message: str = ""
     harm: str = ""
+
+    @property
+    def key(self) -> str:
+        """Key of the law in the catalogue."""
+        return key_of(self.law, self.facet)
 
 
 class PassTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="pass target"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     dropped: list[pytest.Item] = []
     for item in items:
         law = getattr(getattr(item, "obj", None), "law", None)
-        wanted = law is not None and any(fnmatchcase(law.id, glob) or fnmatchcase(law.key, glob) for glob in globs)
+        wanted = law is not None and any(law.matches(glob) for glob in globs)
         (kept if wanted else dropped).append(item)
     config.hook.pytest_deselected(items=dropped)
     items[:] = kept

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from conformance import baseline, events
@@ -145,11 +144,7 @@ def _header(target: str, description: Description, plan: Plan, known: baseline.B
 
 def selected(globs: tuple[str, ...]) -> list[str]:
     """Keys of the laws that match; all without globs."""
-    return [
-        key
-        for key, law in catalogue().items()
-        if not globs or any(fnmatchcase(law.id, glob) or fnmatchcase(key, glob) for glob in globs)
-    ]
+    return [key for key, law in catalogue().items() if not globs or any(law.matches(glob) for glob in globs)]
 
 
 def planned(plan: Plan) -> int:

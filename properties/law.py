@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from hypothesis import HealthCheck, given, seed, settings
@@ -126,6 +127,11 @@ class _Tally:
         )
 
 
+def key_of(id: str, facet: str) -> str:
+    """How a law is named in reports, baselines and cases."""
+    return f"{id}[{facet}]" if facet else id
+
+
 @dataclass(frozen=True, eq=False)
 class Law:
     """One claim.
@@ -157,7 +163,11 @@ class Law:
     @property
     def key(self) -> str:
         """Identity within the catalogue: id and facet."""
-        return f"{self.id}[{self.facet}]" if self.facet else self.id
+        return key_of(self.id, self.facet)
+
+    def matches(self, glob: str) -> bool:
+        """Whether a glob names the law, by its id or by its key."""
+        return fnmatchcase(self.id, glob) or fnmatchcase(self.key, glob)
 
     @property
     def area(self) -> str:

@@ -35,8 +35,7 @@ def _case(event: Verdict | PassTarget) -> TestCase:
     if isinstance(event, PassTarget):
         case = TestCase(_xml(event.test), _xml(f"pass-target.{event.suite}"), event.seconds)
     else:
-        name = f"{event.law}[{event.facet}]" if event.facet else event.law
-        case = TestCase(_xml(f"{name} {event.claim}"), _xml(f"law.{event.law.partition('-')[0]}"), event.seconds)
+        case = TestCase(_xml(f"{event.key} {event.claim}"), _xml(f"law.{event.law.partition('-')[0]}"), event.seconds)
     message = _xml(event.message)
     if event.verdict in {Status.FAILED, Status.STALE}:
         case.result = [Failure(message, str(event.verdict))]

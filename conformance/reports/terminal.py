@@ -79,7 +79,7 @@ def _header(header: Header) -> Table:
 
 
 def _failure(verdict: Verdict, header: Header, folder: Path | None) -> Panel:
-    title = Text(f"{_key(verdict)}  {verdict.verdict}", style=STYLE[verdict.verdict])
+    title = Text(f"{verdict.key}  {verdict.verdict}", style=STYLE[verdict.verdict])
     parts = [Text(verdict.claim, style="bold"), Text(f"harm: {verdict.harm}", style="dim"), Text(verdict.message)]
     picture = _picture(verdict, folder)
     if picture:
@@ -102,7 +102,7 @@ def _picture(verdict: Verdict, folder: Path | None) -> str:
 def _known(verdicts: list[Verdict]) -> Table:
     table = Table("law", "known deviation", title="failed as expected", title_justify="left")
     for verdict in verdicts:
-        table.add_row(Text(_key(verdict), style="yellow"), Text(_first_line(verdict.message)))
+        table.add_row(Text(verdict.key, style="yellow"), Text(_first_line(verdict.message)))
     return table
 
 
@@ -117,10 +117,6 @@ def _by_area(section: Section) -> Table:
     table.add_section()
     table.add_row("all", *(str(found[status].total()) for status in shown))
     return table
-
-
-def _key(verdict: Verdict) -> str:
-    return f"{verdict.law}[{verdict.facet}]" if verdict.facet else verdict.law
 
 
 def _first_line(text: str) -> str:

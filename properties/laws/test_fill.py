@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from properties.activities import SEVERAL
 from properties.claims import holds, refuses, same
 from properties.law import Activity, law
 from properties.readings import ambient_random, bins_of, random_state, segment_of, segments_in, tokens_of
@@ -19,10 +20,6 @@ from reference_impl.interface import Implementation, Op
 _documents, _bins, _capacity = parted3(fillings())
 _wide_documents, _wide_bins, _ = parted3(fillings(smallest=2))
 _tiny_documents, _tiny_bins, _tiny_capacity = parted3(fillings(smallest=0))
-
-
-def _three_documents(documents: tuple[Document, ...], **_: object) -> bool:
-    return len(documents) > 2
 
 
 def _eos_inside(documents: tuple[Document, ...], **_: object) -> bool:
@@ -41,7 +38,6 @@ def _a_single_token(documents: tuple[Document, ...], **_: object) -> bool:
     return min(len(document.tokens) for document in documents) == 1
 
 
-SEVERAL = Activity("three or more documents", _three_documents, 0.2)
 EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.4)
 PAD_ID_INSIDE = Activity("the pad id between other tokens", _pad_id_inside, 0.4)
 MIXED = Activity("documents with a mask beside some with an answer start", _masks_and_starts, 0.2)
