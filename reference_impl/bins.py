@@ -1,6 +1,6 @@
-"""First fit: lengths to bins, in three orders.
+"""Lengths to bins: first fit in three orders, best fit, and the histogram packers.
 
-Every length goes into the lowest-numbered open bin that still holds it; when none does, the next bin is opened:
+First fit puts every length into the lowest-numbered open bin that still holds it; when none does, the next is opened:
 
     lengths 5 3 4 4 2 7, capacity 8
 
@@ -9,19 +9,45 @@ Every length goes into the lowest-numbered open bin that still holds it; when no
     bin 2   2 2 . . . . . .
     bin 3   7 7 7 7 7 7 7 .
 
-The placement is that of the naive rule (scan the bins from the first on), found in O(n log n) with a max tree.
-Source of rule and orders: Megatron Bridge ``data/datasets/packing_utils.py``. First fit is not best fit, which takes
-the tightest bin instead of the lowest (TRL issue #3645).
+Best fit decreasing takes the fullest bin that still holds it instead, the longest lengths first (TRL issue #3645). The
+histogram packers (``reference_impl.histogram_packing``) work on counted lengths.
+
+The rules word for word are in ``reference_impl.naive_bins``; the functions here give the same bins, in O(n log n).
+Source of first fit and its orders: Megatron Bridge ``data/datasets/packing_utils.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, insort
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 
 from reference_impl.documents import Algorithm, Bins, IntArray
 from reference_impl.errors import PackingError
+from reference_impl.first_fit import first_fit_bins
+from reference_impl.histogram_packing import counted, expanded, longest_pack_first, shortest_pack_first
+from reference_impl.lengths import checked_lengths, random_stream
+
+
+@dataclass(frozen=True, eq=False)
+class FlatBins:
+    """Bins as two arrays, for millions of lengths: tuples take longer to make than the bins to find.
+
+    Attributes:
+        lengths: (n,) int64, runtime lengths bin by bin, both in the order of placement.
+        bounds: (n_bins + 1,) int64; bin b holds ``lengths[bounds[b] : bounds[b + 1]]``.
+    """
+
+    lengths: IntArray
+    bounds: IntArray
+
+    def nested(self) -> Bins:
+        """The same bins as tuples."""
+        lengths = self.lengths.tolist()
+        return tuple(tuple(lengths[start:end]) for start, end in pairwise(self.bounds.tolist()))
 
 
 def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
@@ -30,7 +56,7 @@ def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm, seed: in
     Args:
         lengths: (n,) int64, runtime lengths in slots.
         capacity: slots of one bin.
-        algorithm: order in which the lengths are placed.
+        algorithm: how they are placed.
         seed: decides the order of ``FIRST_FIT_SHUFFLE``; the others ignore it.
 
     Returns:
@@ -45,6 +71,12 @@ def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm, seed: in
         return first_fit_decreasing(lengths, capacity)
     if algorithm == Algorithm.FIRST_FIT_SHUFFLE:
         return first_fit_shuffle(lengths, capacity, seed)
+    if algorithm == Algorithm.BEST_FIT_DECREASING:
+        return best_fit_decreasing(lengths, capacity)
+    if algorithm == Algorithm.SHORTEST_PACK_FIRST:
+        return expanded(shortest_pack_first(counted(checked_lengths(lengths, capacity)), capacity))
+    if algorithm == Algorithm.LONGEST_PACK_FIRST:
+        return expanded(longest_pack_first(counted(checked_lengths(lengths, capacity)), capacity))
     raise PackingError("algorithm", algorithm, f"must be one of {', '.join(Algorithm)}")
 
 
@@ -52,98 +84,57 @@ def first_fit(lengths: IntArray, capacity: int) -> Bins:
     """Place lengths (n,) in the given order.
 
     Raises:
-        PackingError: ``capacity`` is below 1, or a length is negative, above ``capacity`` or no integer.
+        PackingError: ``capacity`` is not from 1 to 2**63 - 1, or a length is negative, above it or no integer.
     """
-    return _place(checked_lengths(lengths, capacity), capacity)
+    return flat_first_fit(lengths, capacity).nested()
+
+
+def flat_first_fit(lengths: IntArray, capacity: int) -> FlatBins:
+    """``first_fit`` without the tuples; raises as that."""
+    checked = checked_lengths(lengths, capacity)
+    bin_of = first_fit_bins(checked, capacity)
+    sizes = np.bincount(bin_of)
+    return FlatBins(
+        lengths=checked[np.argsort(bin_of, kind="stable")],
+        bounds=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
+    )
 
 
 def first_fit_decreasing(lengths: IntArray, capacity: int) -> Bins:
     """Place lengths (n,) in descending order; raises as ``first_fit``."""
-    # A reversed sort of plain integers is stable for all anyone can see: equal lengths are the same length.
-    return _place(sorted(checked_lengths(lengths, capacity), reverse=True), capacity)
+    return first_fit(np.sort(checked_lengths(lengths, capacity))[::-1], capacity)
 
 
 def first_fit_shuffle(lengths: IntArray, capacity: int, seed: int) -> Bins:
     """Place lengths (n,) in the order of ``RandomState(seed).shuffle``; raises as ``first_fit``."""
-    shuffled = checked_lengths(lengths, capacity)
+    shuffled = checked_lengths(lengths, capacity).copy()
     random_stream(seed).shuffle(shuffled)
-    return _place(shuffled, capacity)
+    return first_fit(shuffled, capacity)
 
 
-def checked_lengths(lengths: IntArray, capacity: int | None = None, *, argument: str = "lengths") -> list[int]:
-    """Return ``lengths`` (n,) as plain integers.
-
-    Args:
-        lengths: what the caller gave.
-        capacity: largest length allowed, or None.
-        argument: name of ``lengths`` for the message.
+def best_fit_decreasing(lengths: IntArray, capacity: int) -> Bins:
+    """Place lengths (n,) in descending order, each in the fullest bin with room, of equals in the one opened first.
 
     Raises:
-        PackingError: ``capacity`` is below 1, or a length is negative, above ``capacity`` or no integer.
+        PackingError: as ``first_fit``.
     """
-    if capacity is not None and capacity < 1:
-        raise PackingError("capacity", capacity, "must be at least 1")
-    array = np.asarray(lengths)
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise PackingError(argument, lengths, "must be a one-dimensional array of integers")
-    for length in array[array < 0][:1]:
-        raise PackingError(argument, int(length), "must not be negative")
-    if capacity is not None:
-        for length in array[array > capacity][:1]:
-            raise PackingError(argument, int(length), f"must not exceed the capacity of {capacity} slots")
-    return [int(length) for length in array]
-
-
-def random_stream(seed: int) -> np.random.RandomState:
-    """Return the random stream of ``seed``, independent of NumPy's global one.
-
-    The legacy generator is part of the contract: packed files of Megatron Bridge 0.6 come from it.
-
-    Raises:
-        PackingError: ``seed`` is outside of 0..2**32 - 1.
-    """
-    if not 0 <= seed < 2**32:
-        raise PackingError("seed", seed, "must be from 0 to 2**32 - 1")
-    return np.random.RandomState(seed)
-
-
-def _place(lengths: Sequence[int], capacity: int) -> Bins:
-    """First fit of lengths that are known to fit into an empty bin."""
+    descending: list[int] = np.sort(checked_lengths(lengths, capacity))[::-1].tolist()
     bins: list[list[int]] = []
-    tree = _FreeSlots(len(lengths), capacity)
-    for length in lengths:
-        bin_index = tree.take(length)
-        if bin_index == len(bins):
+    with_room: dict[int, list[int]] = {}  # bins by their free slots, each list a heap
+    rooms: list[int] = []  # the keys, ascending
+    for length in descending:
+        place = bisect_left(rooms, length)
+        if place == len(rooms):
+            number, room = len(bins), capacity
             bins.append([])
-        bins[bin_index].append(length)
-    return tuple(tuple(lengths_of_bin) for lengths_of_bin in bins)
-
-
-class _FreeSlots:
-    """Free slots of every bin that may ever be opened, in a max tree stored as a heap.
-
-    Bins that are not open yet have their whole capacity free and lie to the right of the open ones, so that the
-    leftmost bin with enough room is either the lowest open one that fits, or the next to be opened:
-
-        node 1            8             most free slots below it
-        nodes 2, 3     1     8
-        leaves       0   1 8   8        bins 0 and 1 are open
-    """
-
-    def __init__(self, n_bins: int, capacity: int) -> None:
-        self._first_leaf = 1 << max(n_bins - 1, 0).bit_length()
-        self._most_free = [capacity] * (2 * self._first_leaf)
-
-    def take(self, length: int) -> int:
-        """Take ``length`` slots of the leftmost bin that has them; return its index."""
-        node = 1
-        while node < self._first_leaf:
-            node *= 2
-            if self._most_free[node] < length:
-                node += 1
-        taken = node - self._first_leaf
-        self._most_free[node] -= length
-        while node > 1:
-            node //= 2
-            self._most_free[node] = max(self._most_free[2 * node], self._most_free[2 * node + 1])
-        return taken
+        else:
+            room = rooms[place]
+            number = heappop(with_room[room])
+            if not with_room[room]:
+                del with_room[room], rooms[place]
+        bins[number].append(length)
+        if room - length not in with_room:
+            with_room[room - length] = []
+            insort(rooms, room - length)
+        heappush(with_room[room - length], number)
+    return tuple(tuple(held) for held in bins)

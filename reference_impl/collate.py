@@ -23,10 +23,10 @@ from dataclasses import replace
 import numpy as np
 
 from reference_impl.batches import AnyArray, CollateSpec, Layout, ThdBatch
-from reference_impl.bins import random_stream
 from reference_impl.documents import IntArray, PackedRow
 from reference_impl.errors import PackingError
 from reference_impl.in_batch import raw_boundaries
+from reference_impl.lengths import random_stream
 from reference_impl.rows_io import check_row, stored_lengths
 from reference_impl.thd import boundaries_of, padding_mask, position_ids
 

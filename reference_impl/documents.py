@@ -31,6 +31,9 @@ class Algorithm(StrEnum):
     FIRST_FIT = "first_fit"
     FIRST_FIT_DECREASING = "first_fit_decreasing"
     FIRST_FIT_SHUFFLE = "first_fit_shuffle"
+    BEST_FIT_DECREASING = "best_fit_decreasing"
+    SHORTEST_PACK_FIRST = "shortest_pack_first"
+    LONGEST_PACK_FIRST = "longest_pack_first"
 
 
 class Overlong(StrEnum):

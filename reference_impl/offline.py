@@ -18,7 +18,6 @@ from typing import Self
 
 import numpy as np
 
-from reference_impl.bins import checked_lengths, random_stream
 from reference_impl.documents import (
     Algorithm,
     Bins,
@@ -37,6 +36,7 @@ from reference_impl.documents import (
 )
 from reference_impl.errors import PackingError
 from reference_impl.interface import Implementation
+from reference_impl.lengths import checked_lengths, random_stream
 
 Places = tuple[tuple[int, ...], ...]
 """Documents by row, both in order: what ``Bins`` holds for lengths."""
@@ -172,7 +172,7 @@ def histogram(lengths: IntArray, max_length: int) -> Histogram:
     if max_length < 0:
         raise PackingError("max_length", max_length, "must not be negative")
     array = np.asarray(lengths)
-    checked = np.array(checked_lengths(np.where(array == NO_TOKEN, 0, array)), dtype=np.int64)
+    checked = checked_lengths(np.where(array == NO_TOKEN, 0, array))
     counted = checked[(array != NO_TOKEN) & (checked <= max_length)]
     counts = np.bincount(counted, minlength=max_length + 1).astype(np.int64)
     return Histogram(counts, skipped=int(array.size - counted.size))
@@ -194,9 +194,9 @@ def packing_strategy(
         PackingError: ``counts`` holds no document, or one longer than ``capacity``, or a negative number.
     """
     checked_counts = checked_lengths(counts, argument="counts")
-    if not any(checked_counts):
-        raise PackingError("counts", checked_counts, "must hold a document")
-    lengths = np.repeat(np.arange(len(checked_counts), dtype=np.int64), checked_counts)
+    if not np.any(checked_counts):
+        raise PackingError("counts", f"{checked_counts.size} times 0", "must hold a document")
+    lengths = np.repeat(np.arange(checked_counts.size, dtype=np.int64), checked_counts)
     bins = operations.assign_bins(lengths, capacity, algorithm, seed)
     return PackingStrategy(bins, packing_metadata(bins, capacity))
 

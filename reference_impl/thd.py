@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from reference_impl.batches import AnyArray, BoundaryMetadata, Layout, SequenceParams
-from reference_impl.bins import checked_lengths
 from reference_impl.documents import BoolArray, IntArray
 from reference_impl.errors import PackingError
+from reference_impl.lengths import checked_lengths
 
 LARGEST_BOUNDARY = 2**31 - 1
 """Kernels take 32-bit boundaries (TransformerEngine ``thd_get_partitioned_indices`` checks the type)."""
@@ -77,7 +77,7 @@ def pad_layout(lengths: IntArray, multiple: int) -> Layout:
     """
     if multiple < 1:
         raise PackingError("multiple", multiple, "must be at least 1")
-    valid = np.array(checked_lengths(lengths), dtype=np.int64)
+    valid = checked_lengths(lengths)
     return Layout(boundaries_of(valid), boundaries_of(-(-valid // multiple) * multiple))
 
 

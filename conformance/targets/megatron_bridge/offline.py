@@ -41,7 +41,7 @@ LONGEST = 2**24
 
 def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm) -> Bins:
     """Bins by the packing function of that name."""
-    packer = getattr(bridge("data.datasets.packing_utils"), algorithm.value)
+    packer = getattr(bridge("data.datasets.packing_utils"), _known(algorithm))
     return _bins(packer(lengths.tolist(), capacity))
 
 
@@ -55,7 +55,7 @@ def histogram(lengths: IntArray, max_length: int) -> Histogram:
 def packing_strategy(counts: IntArray, capacity: int, algorithm: Algorithm) -> PackingStrategy:
     """``create_packing_strategy``."""
     make = bridge("data.datasets.packing_utils").create_packing_strategy
-    bins, metadata = make(counts.tolist(), capacity, algorithm.value)
+    bins, metadata = make(counts.tolist(), capacity, _known(algorithm))
     return PackingStrategy(_bins(bins), PackingMetadata(**metadata))
 
 
@@ -114,12 +114,19 @@ def run(
         tokenizer,
         _limit(spec.max_length, spec.capacity),
         seed=spec.seed,
-        packing_algorithm=spec.algorithm.value,
+        packing_algorithm=_known(spec.algorithm),
         dataset_kwargs=dataset_kwargs,
         pad_seq_to_mult=spec.pad_multiple,
         **_one_worker(),
     )
     return PreparedFiles(rows, tuple(PackingMetadata(**entry) for entry in json.loads(metadata.read_text())))
+
+
+def _known(algorithm: Algorithm) -> str:
+    """Bridge's name of an algorithm, if the release has it; Bridge itself would fail with a bare ``KeyError``."""
+    if not hasattr(bridge("data.datasets.packing_utils"), algorithm.value):
+        raise Inexpressible(f"this Megatron Bridge has no {algorithm.value}")
+    return algorithm.value
 
 
 def _limit(max_length: int, otherwise: int) -> int:
