@@ -1,0 +1,371 @@
+"""Attention over a packed stream: the oracle, document by document, and three ways to share it among CP ranks.
+
+The ranks are simulated one after another in one process, on the slots that ``context_parallel.partition`` gives each
+of them. Two segments of 8 and 4 slots, W = 2; what the queries of rank 0 see in the first segment:
+
+    slot            0 1 2 3 4 5 6 7
+    chunk           0 0 1 1 2 2 3 3         rank 0 owns chunks 0 and 3, rank 1 owns chunks 1 and 2
+    query in 0      c .                     step 0, own keys, causal
+    query in 3      x x         c .         step 0
+    query in 3          x x x x             step 1, the keys of rank 1, all of them
+
+Every method gives what attention gives to each document alone, forward and backward. Tensors are torch, of any
+floating dtype, on any device; importing the rest of ``reference_impl`` needs no torch.
+
+Names carry shapes: T slots, H query heads, G key and value heads (H % G == 0), D head size, E head size of values;
+Q and K are numbers of queries and keys.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reference_impl import context_parallel
+from reference_impl.batches import Layout
+from reference_impl.context_parallel import Partition
+from reference_impl.documents import IntArray
+from reference_impl.errors import PackingError
+from reference_impl.thd import check_layout
+
+LocalBoundaries = Callable[[Layout, int, int], IntArray]
+"""The operation ``local_boundaries``: layout, world, rank to cumulative valid lengths on the rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """Attention of some queries to some of their keys.
+
+    Attributes:
+        out_QHE: softmax over these keys only, times their values.
+        lse_QH: logarithm of the sum of the exponentials of the scores, natural.
+    """
+
+    out_QHE: Tensor
+    lse_QH: Tensor
+
+
+# The oracle ----------------------------------------------------------------------------------------------------------
+
+
+def attention(
+    q_THD: Tensor, k_TGD: Tensor, v_TGE: Tensor, layout: Layout, *, causal: bool = True, scale: float | None = None
+) -> Tensor:
+    """Attention of every document to itself and to nothing else; (T, H, E).
+
+    Args:
+        q_THD: queries.
+        k_TGD: keys; fewer heads than queries are grouped-query attention, head h reads key head h // (H / G).
+        v_TGE: values.
+        layout: boundaries; only valid tokens ask and are seen. Padding slots get 0.
+        causal: a token sees only itself and those before it.
+        scale: factor of the scores; by default 1 / sqrt(D).
+
+    Raises:
+        PackingError: a tensor does not have one entry per slot, or heads do not match.
+    """
+    checked, factor = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    pieces = [_nothing(q_THD, v_TGE)]
+    for start, slots, valid in _segments(checked):
+        own = slice(start, start + valid)
+        pieces.append(attend(q_THD[own], k_TGD[own], v_TGE[own], factor, causal=causal).out_QHE)
+        pieces.append(_padding(slots - valid, pieces[0]))
+    return torch.cat(pieces)
+
+
+def attend(q_QHD: Tensor, k_KGD: Tensor, v_KGE: Tensor, scale: float, *, causal: bool) -> Partial:
+    """Attention of Q queries to K keys, at least one of which each query sees.
+
+    Args:
+        q_QHD: queries.
+        k_KGD: keys.
+        v_KGE: values.
+        scale: factor of the scores.
+        causal: the last query sees all keys, each one before it sees one less (aligned bottom right).
+    """
+    group = q_QHD.shape[1] // k_KGD.shape[1]
+    k_KHD, v_KHE = k_KGD.repeat_interleave(group, dim=1), v_KGE.repeat_interleave(group, dim=1)
+    scores_HQK = torch.einsum("qhd,khd->hqk", q_QHD, k_KHD) * scale
+    if causal:
+        queries, keys = scores_HQK.shape[1:]
+        hidden_QK = torch.ones(queries, keys, dtype=torch.bool, device=q_QHD.device).triu(keys - queries + 1)
+        scores_HQK = scores_HQK.masked_fill(hidden_QK, -math.inf)
+    lse_HQ = torch.logsumexp(scores_HQK, dim=-1)
+    weights_HQK = torch.exp(scores_HQK - lse_HQ[..., None])
+    return Partial(torch.einsum("hqk,khe->qhe", weights_HQK, v_KHE), lse_HQ.T)
+
+
+def merge(one: Partial, other: Partial) -> Partial:
+    """Attention of the same queries to the keys of both partial results.
+
+    With ``o`` the outputs and ``l`` the logarithms of the sums, ``l = log(exp l1 + exp l2)`` and
+    ``o = o1 exp(l1 - l) + o2 exp(l2 - l)``. The order does not matter but for rounding.
+    """
+    lse_QH = torch.logaddexp(one.lse_QH, other.lse_QH)
+    one_QH1, other_QH1 = (torch.exp(part.lse_QH - lse_QH)[..., None] for part in (one, other))
+    return Partial(one.out_QHE * one_QH1 + other.out_QHE * other_QH1, lse_QH)
+
+
+# Context parallelism -------------------------------------------------------------------------------------------------
+
+
+def ring_attention(
+    q_THD: Tensor,
+    k_TGD: Tensor,
+    v_TGE: Tensor,
+    layout: Layout,
+    world: int,
+    *,
+    causal: bool = True,
+    scale: float | None = None,
+    partition: Partition = context_parallel.partition,
+    local_boundaries: LocalBoundaries = context_parallel.local_boundaries,
+) -> Tensor:
+    """Keys and values travel around the ring of ranks, and partial results are merged; (T, H, E) in slot order.
+
+    In step s, rank r meets the keys of rank r - s. Of those, its queries of chunk r and of chunk 2W - 1 - r see:
+
+        source       chunk r            chunk 2W - 1 - r
+        r itself     first half, causal both halves, causal
+        before r     first half         first half
+        behind r     nothing            both halves
+
+    Args:
+        q_THD: queries, of all ranks.
+        k_TGD: keys, of all ranks.
+        v_TGE: values, of all ranks.
+        layout: boundaries of the whole stream.
+        world: W, the CP size.
+        causal: as ``attention``.
+        scale: as ``attention``.
+        partition: the operation of this name.
+        local_boundaries: the operation of this name.
+
+    Raises:
+        PackingError: as ``attention``, and as ``partition``.
+    """
+    checked, factor = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    ranks = [_Rank(checked, world, rank, partition, local_boundaries) for rank in range(world)]
+    keys, values = [rank.take(k_TGD) for rank in ranks], [rank.take(v_TGE) for rank in ranks]
+
+    def of_step(rank: int, source: int, queries_QHD: Tensor, segment: int, half: int) -> Partial | None:
+        seen = _halves_seen(rank, source, half) if causal else 2
+        start, stop = ranks[source].starts[segment], ranks[source].ends(segment)[seen]
+        if start == stop:
+            return None
+        k_KGD, v_KGE = keys[source][start:stop], values[source][start:stop]
+        return attend(queries_QHD, k_KGD, v_KGE, factor, causal=causal and source == rank)
+
+    def of_chunk(rank: int, queries_QHD: Tensor, segment: int, half: int) -> Tensor:
+        sources = [(rank - step) % world for step in range(world)]
+        partials = [of_step(rank, source, queries_QHD, segment, half) for source in sources]
+        return reduce(merge, [partial for partial in partials if partial]).out_QHE
+
+    return _by_rank_and_chunk(ranks, q_THD, v_TGE, of_chunk)
+
+
+def all_gather_attention(
+    q_THD: Tensor,
+    k_TGD: Tensor,
+    v_TGE: Tensor,
+    layout: Layout,
+    world: int,
+    *,
+    causal: bool = True,
+    scale: float | None = None,
+    partition: Partition = context_parallel.partition,
+    local_boundaries: LocalBoundaries = context_parallel.local_boundaries,
+) -> Tensor:
+    """Every rank gathers all keys and values, restores their order, and asks with its own queries; (T, H, E).
+
+    The valid queries of a chunk that starts at position p see the first p + Q keys of their document, aligned bottom
+    right. That is ``min(V, c (k + 1))`` for chunk k of c slots in a document of V valid tokens (TransformerEngine,
+    all-gather with THD).
+
+    Args:
+        q_THD: queries, of all ranks.
+        k_TGD: keys, of all ranks.
+        v_TGE: values, of all ranks.
+        layout: boundaries of the whole stream.
+        world: W, the CP size.
+        causal: as ``attention``.
+        scale: as ``attention``.
+        partition: the operation of this name.
+        local_boundaries: the operation of this name.
+
+    Raises:
+        PackingError: as ``attention``, and as ``partition``.
+    """
+    checked, factor = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    ranks = [_Rank(checked, world, rank, partition, local_boundaries) for rank in range(world)]
+    k_all, v_all = (_in_slot_order(ranks, [rank.take(kept) for rank in ranks]) for kept in (k_TGD, v_TGE))
+    documents = list(_segments(checked))
+
+    def of_chunk(rank: int, queries_QHD: Tensor, segment: int, half: int) -> Tensor:
+        start, slots, valid = documents[segment]
+        chunk = 2 * world - 1 - rank if half else rank
+        seen = chunk * (slots // (2 * world)) + queries_QHD.shape[0] if causal else valid
+        k_KGD, v_KGE = k_all[start : start + seen], v_all[start : start + seen]
+        return attend(queries_QHD, k_KGD, v_KGE, factor, causal=causal).out_QHE
+
+    return _by_rank_and_chunk(ranks, q_THD, v_TGE, of_chunk)
+
+
+def all_to_all_attention(
+    q_THD: Tensor,
+    k_TGD: Tensor,
+    v_TGE: Tensor,
+    layout: Layout,
+    world: int,
+    *,
+    causal: bool = True,
+    scale: float | None = None,
+    partition: Partition = context_parallel.partition,
+) -> Tensor:
+    """Ranks exchange their share of the slots for a share of the heads, and back; (T, H, E) in slot order.
+
+    Rank r computes heads r H / W to (r + 1) H / W - 1 for the whole stream.
+
+    Args:
+        q_THD: queries, of all ranks.
+        k_TGD: keys, of all ranks.
+        v_TGE: values, of all ranks.
+        layout: boundaries of the whole stream.
+        world: W, the CP size; divides H and G.
+        causal: as ``attention``.
+        scale: as ``attention``.
+        partition: the operation of this name.
+
+    Raises:
+        PackingError: as ``attention`` and ``partition``, or the heads cannot be shared equally.
+    """
+    checked, _ = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    ranks = [_Rank(checked, world, rank, partition) for rank in range(world)]
+    for name, heads in (("q_THD", q_THD.shape[1]), ("k_TGD", k_TGD.shape[1])):
+        if heads % world:
+            raise PackingError(name, heads, f"must have a number of heads that {world} ranks can share equally")
+
+    def heads_of(rank: int, tensor: Tensor) -> Tensor:
+        parts = [sender.take(tensor).tensor_split(world, dim=1)[rank] for sender in ranks]
+        return _in_slot_order(ranks, parts)
+
+    by_heads = [
+        attention(
+            heads_of(rank, q_THD), heads_of(rank, k_TGD), heads_of(rank, v_TGE), checked, causal=causal, scale=scale
+        )
+        for rank in range(world)
+    ]
+    by_slots = [torch.cat([rank.take(out) for out in by_heads], dim=1) for rank in ranks]
+    return _in_slot_order(ranks, by_slots)
+
+
+class _Rank:
+    """Which slots a rank owns, and where each segment's two chunks lie among them.
+
+    Attributes:
+        rank: its number.
+        slots: owned slots (T / W,), ascending.
+        starts: first local slot of each segment.
+        slot_counts: local slots of each segment.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        world: int,
+        rank: int,
+        partition: Partition,
+        local_boundaries: LocalBoundaries = context_parallel.local_boundaries,
+    ) -> None:
+        self.rank = rank
+        self.slots = partition(layout, world, rank)
+        self.starts: list[int] = (layout.padded[:-1] // world).tolist()
+        self.slot_counts: list[int] = (np.diff(layout.padded) // world).tolist()
+        self._valid: list[int] = np.diff(local_boundaries(layout, world, rank)).tolist()
+
+    def take(self, tensor: Tensor) -> Tensor:
+        """The rank's part (T / W, ...) of a tensor with one entry per slot."""
+        return tensor[torch.as_tensor(self.slots, device=tensor.device)]
+
+    def ends(self, segment: int) -> tuple[int, int, int]:
+        """Local slots behind the valid tokens of none, of the first and of both of a segment's chunks.
+
+        Valid tokens come first also on a rank: where the first chunk has padding, the second has nothing else.
+        """
+        start, valid = self.starts[segment], self._valid[segment]
+        return start, start + min(valid, self.slot_counts[segment] // 2), start + valid
+
+
+OfChunk = Callable[[int, Tensor, int, int], Tensor]
+"""Output (Q, H, E) of a rank's queries (Q, H, D) in one segment's first (0) or second (1) chunk."""
+
+
+def _halves_seen(rank: int, source: int, half: int) -> int:
+    """How many of a source's two chunks a rank's chunk sees under causal attention; see ``ring_attention``."""
+    if source == rank:
+        return 1 + half
+    return 1 if source < rank else 2 * half
+
+
+def _by_rank_and_chunk(ranks: list[_Rank], q_THD: Tensor, v_TGE: Tensor, of_chunk: OfChunk) -> Tensor:
+    """Outputs of all chunks of all ranks, with 0 at padding, in slot order."""
+    outputs: list[Tensor] = []
+    for rank in ranks:
+        queries = rank.take(q_THD)
+        pieces = [_nothing(q_THD, v_TGE)]
+        for segment, slots in enumerate(rank.slot_counts):
+            start, middle, end = rank.ends(segment)
+            for half, own in enumerate((slice(start, middle), slice(middle, end))):
+                if own.start < own.stop:
+                    pieces.append(of_chunk(rank.rank, queries[own], segment, half))
+            pieces.append(_padding(start + slots - end, pieces[0]))
+        outputs.append(torch.cat(pieces))
+    return _in_slot_order(ranks, outputs)
+
+
+def _in_slot_order(ranks: list[_Rank], parts: list[Tensor]) -> Tensor:
+    """The parts of all ranks, put together in the order of the stream."""
+    order = np.argsort(np.concatenate([rank.slots for rank in ranks]), kind="stable")
+    whole = torch.cat(parts)
+    return whole[torch.as_tensor(order, device=whole.device)]
+
+
+# Checks and pieces ---------------------------------------------------------------------------------------------------
+
+
+def _segments(layout: Layout) -> Iterator[tuple[int, int, int]]:
+    """First slot, slots and valid tokens of each segment."""
+    yield from zip(
+        layout.padded[:-1].tolist(), np.diff(layout.padded).tolist(), np.diff(layout.valid).tolist(), strict=True
+    )
+
+
+def _nothing(q_THD: Tensor, v_TGE: Tensor) -> Tensor:
+    """Output (0, H, E) of no slot, which has gradients like any other."""
+    return v_TGE[:0].repeat_interleave(q_THD.shape[1] // v_TGE.shape[1], dim=1)
+
+
+def _padding(slots: int, like_THE: Tensor) -> Tensor:
+    """Output (slots, H, E) of padding."""
+    return like_THE.new_zeros(slots, *like_THE.shape[1:])
+
+
+def _checked(q_THD: Tensor, k_TGD: Tensor, v_TGE: Tensor, layout: Layout, scale: float | None) -> tuple[Layout, float]:
+    """The layout and the factor of the scores, after the checks that ``attention`` names."""
+    checked = check_layout(layout)
+    total = int(checked.padded[-1])
+    for name, tensor in (("q_THD", q_THD), ("k_TGD", k_TGD), ("v_TGE", v_TGE)):
+        if tensor.ndim != 3 or tensor.shape[0] != total:
+            raise PackingError(name, tuple(tensor.shape), f"must have three axes, the first of {total} slots")
+    if k_TGD.shape[2] != q_THD.shape[2] or v_TGE.shape[1] != k_TGD.shape[1]:
+        shapes = (tuple(q_THD.shape), tuple(k_TGD.shape), tuple(v_TGE.shape))
+        raise PackingError("k_TGD", shapes, "must have the head size of the queries and the heads of the values")
+    if q_THD.shape[1] % k_TGD.shape[1]:
+        raise PackingError("k_TGD", k_TGD.shape[1], f"must have a number of heads that divides {q_THD.shape[1]}")
+    return checked, q_THD.shape[2] ** -0.5 if scale is None else scale
