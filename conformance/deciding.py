@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from hypothesis import settings
 
 from conformance import cases
@@ -53,7 +54,12 @@ def decide(law: Law, implementation: Implementation, context: Context) -> Verdic
     if not entries:
         outcome = law.run(implementation, profile=context.profile, run_seed=context.seed)
         return _verdict(law, context, outcome, _STATUS[outcome.verdict], outcome.message)
-    decided = [_decide_entry(law, implementation, context, entry) for entry in entries]
+    decided = [
+        msgspec.structs.replace(
+            _decide_entry(law, implementation, context, entry), upstream=entry.upstream, known_as=entry.known_as
+        )
+        for entry in entries
+    ]
     worst = (
         Status.ENVIRONMENT_ERROR,
         Status.HARNESS_ERROR,

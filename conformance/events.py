@@ -88,6 +88,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         case: path of the counterexample relative to the log's folder, or None.
         seconds: wall time.
         examples: examples that reached the target.
+        upstream: issue or pull request of a known deviation, as its baseline names it.
+        known_as: ids of a known deviation in the bug corpus or the specification.
     """
 
     law: str
@@ -102,6 +104,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     case: str | None = None
     message: str = ""
     harm: str = ""
+    upstream: str = ""
+    known_as: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

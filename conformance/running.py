@@ -139,6 +139,7 @@ def _header(target: str, description: Description, plan: Plan, known: baseline.B
         seed=plan.seed,
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         baseline=str(known.path) if known.path else None,
+        planned=planned(plan),
     )
 
 

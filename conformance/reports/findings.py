@@ -1,0 +1,142 @@
+"""What a page shows of a law beside its verdicts: each distinct finding once, for all columns that share it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance import cases
+from conformance.cases import Case, CaseError
+from conformance.events import Status, Verdict
+from conformance.pictures import Picture, pictures_of
+from conformance.reports.columns import Column
+from conformance.reports.links import links
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much a page shows, so that it stays small.
+
+    Attributes:
+        text: characters of one message or value.
+        picture: characters of one drawing; longer ones are left out.
+        inputs: show inputs of cases that have no drawing.
+    """
+
+    text: int
+    picture: int
+    inputs: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one column found of one law.
+
+    Attributes:
+        column: number of the column.
+        verdict: from its log.
+        case: the counterexample, None when there is none or it cannot be read.
+        problem: why it cannot be read.
+        path: where it lies.
+    """
+
+    column: int
+    verdict: Verdict
+    case: Case | None = None
+    problem: str = ""
+    path: Path | None = None
+
+    @property
+    def identity(self) -> str:
+        """Findings with the same identity are shown as one."""
+        inputs = json.dumps(self.case.inputs, sort_keys=True) if self.case else ""
+        got = (self.case.expected, self.case.got) if self.case else ()
+        return repr((self.verdict.verdict, self.verdict.message, self.verdict.upstream, inputs, got, self.problem))
+
+
+def findings(columns: Sequence[Column], key: str) -> list[list[Finding]]:
+    """Findings on one law, those that are the same together; a passed law has none."""
+    groups: dict[str, list[Finding]] = {}
+    for number, column in enumerate(columns):
+        verdict = column.verdicts.get(key)
+        if verdict is not None and verdict.verdict is not Status.PASSED:
+            found = _finding(number, column, verdict)
+            groups.setdefault(found.identity, []).append(found)
+    return list(groups.values())
+
+
+def _finding(number: int, column: Column, verdict: Verdict) -> Finding:
+    folder = column.log.folder
+    if not verdict.case or folder is None:
+        return Finding(number, verdict)
+    path = folder / verdict.case
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return Finding(number, verdict, problem="the case lies outside of the run's folder")
+    try:
+        return Finding(number, verdict, cases.read(path), path=path)
+    except CaseError as error:
+        return Finding(number, verdict, problem=str(error))
+
+
+def pictures(found: Finding) -> tuple[tuple[Picture, ...], str]:
+    """Drawings of a finding's case, and why there are none if the case does not fit its law."""
+    if found.case is None:
+        return (), found.problem
+    try:
+        return pictures_of(cases.inputs_of(found.case, cases.law_of(found.case))), ""
+    except CaseError as error:
+        return (), str(error)
+
+
+def plain(group: Sequence[Finding], detail: Detail, drawings: Sequence[int], notes: Sequence[str]) -> Plain:
+    """A group as data of the page; what is empty is left out.
+
+    Args:
+        group: findings that are the same.
+        detail: how much to show.
+        drawings: numbers of its drawings on the page.
+        notes: what is to be said below them.
+    """
+    first = group[0]
+    case = first.case
+    message = first.verdict.message.removeprefix(f"{first.verdict.harm}\n")  # the page shows the harm beside it
+    if case and (case.expected or case.got):
+        message = "\n".join(_without_values(message))
+    shown: Plain = {
+        "columns": [found.column for found in group],
+        "verdict": first.verdict.verdict,
+        "message": cut(message, detail.text),
+        "expected": cut(case.expected, detail.text) if case else "",
+        "got": cut(case.got, detail.text) if case else "",
+        "drawings": list(drawings),
+        "inputs": cut(json.dumps(case.inputs), detail.text) if case and detail.inputs and not drawings else "",
+        "notes": [cut(note, detail.text) for note in notes if note],
+        "replay": [_replay(found) for found in group if found.path],
+        "upstream": first.verdict.upstream,
+        "links": links(first.verdict.upstream),
+        "known": list(first.verdict.known_as),
+    }
+    return {name: value for name, value in shown.items() if value}
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, and how much was left out."""
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} characters more in the event log)"
+
+
+def _without_values(message: str) -> Iterator[str]:
+    """The lines of a failure that its case does not repeat."""
+    for line in message.splitlines():
+        if not line.startswith(("  expected: ", "       got: ")):
+            yield line
+
+
+def _replay(found: Finding) -> str:
+    target = found.verdict.target
+    return f"packproof replay {shlex.quote(str(found.path))} --target {shlex.quote(target)}"
