@@ -21,12 +21,15 @@ from conformance import baseline, baseline_writer, cases, events, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
 from conformance.cli_museum import museum
+from conformance.cli_report import report as report_command
+from conformance.cli_show import show
 from conformance.cli_upstream import upstream
 from conformance.config_file import ConfigError
 from conformance.events import Section
 from conformance.exit_codes import ExitCode
 from conformance.overlays import OverlayError
-from conformance.reports import junit, markdown, terminal
+from conformance.reports import ctrf, html, junit, markdown, terminal
+from conformance.reports.columns import Log
 from conformance.results import LOUD, counts, exit_code, worst
 from conformance.targets.loading import Description, TargetError, load
 from properties.law import Verdict
@@ -42,6 +45,8 @@ app = typer.Typer(
 app.command("upstream")(upstream)
 app.command("museum")(museum)
 app.command("check-config")(check_config)
+app.command("report")(report_command)
+app.command("show")(show)
 
 DEFAULT_TARGET = "megatron-bridge"
 USER_ERRORS: dict[type[Exception], ExitCode] = {
@@ -119,8 +124,10 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
         codes.append(section.footer.exit_code if section.footer else ExitCode.TARGET)
         if kept:
             junit.write(sections, folder / "junit.xml")
+            ctrf.write(sections, folder / "ctrf.json")
             markdown.write(sections, folder / "summary.md")
             markdown.write_badge(sections, folder / "badge.json")
+            html.write([Log(section, folder) for section in sections], folder / "index.html")
     if kept:
         console.print(Text(f"report: {folder}"), soft_wrap=True)
     for line in counts(sections):

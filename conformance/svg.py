@@ -16,7 +16,8 @@ from conformance.pictures import NOBODY, Kind, Picture, Row
 STYLE = Path(__file__).with_name("svg.css")
 DOCUMENT_COLOURS = 6
 RANK_PATTERNS = 8
-ROW_HEIGHT, LABEL_WIDTH, LETTER_WIDTH, NARROWEST, GAP = 20, 100, 7.3, 22, 6
+ROW_HEIGHT, BASELINE, LABEL_WIDTH, LETTER_WIDTH, NARROWEST, GAP = 20, 14, 100, 7.3, 22, 6
+"""Lengths in user units; the letters are 12 units high."""
 _STROKES = ("", "M0 8L8 0", "M0 4H8", "M0 0L8 8", "M4 0V8", "M0 8L8 0M0 0L8 8", "M0 4H8M4 0V8", "M4 3V5M3 4H5")
 """One per rank pattern: none, diagonal, horizontal, other diagonal, vertical, crossed, squared, dotted."""
 
@@ -35,12 +36,12 @@ def definitions() -> str:
     return f"<defs>{''.join(patterns)}</defs>"
 
 
-def svg(picture: Picture, *, alone: bool = False) -> str:
-    """One picture; "" when it has no rows.
+def svg(picture: Picture, top: int = 0) -> str:
+    """One picture inside a page; "" when it has no rows.
 
     Args:
         picture: what to draw.
-        alone: bring style and patterns along, for a file of its own.
+        top: where it begins inside of another SVG.
     """
     if not picture.rows:
         return ""
@@ -48,21 +49,37 @@ def svg(picture: Picture, *, alone: bool = False) -> str:
     height = ROW_HEIGHT * len(picture.rows)
     parts = [part for number, row in enumerate(picture.rows) for part in _row(row, number * ROW_HEIGHT, left)]
     if picture.borders:
-        edges = "".join(f"M{left[column]} 0V{height}" for column in picture.borders)
+        edges = "".join(f"M{left[column]:g} 0V{height}" for column in picture.borders)
         parts.append(f'<path class="border" d="{edges}"/>')
-    note = picture.note.splitlines() if alone else []
-    parts += [
-        f'<text class="note" x="4" y="{height + 16 + 16 * number}">{escape(line)}</text>'
-        for number, line in enumerate(note)
-    ]
-    head = f"<style>{style()}</style>{definitions()}" if alone else ""
-    width = max([left[-1] + GAP, *(LETTER_WIDTH * len(line) for line in note)])
-    size = f'width="{width:.0f}" height="{height + 16 * len(note) + GAP}"'
-    box = f'viewBox="0 0 {width:.0f} {height + 16 * len(note) + GAP}"'
+    place = f' y="{top}"' if top else ""
+    return _element(f'aria-label="{escape(_label(picture))}"{place}', left[-1] + GAP, height + GAP, parts)
+
+
+def sheet(pictures: Sequence[Picture]) -> str:
+    """Pictures with their names and notes under one another, as a file of its own."""
+    parts = [f"<style>{style()}</style>", definitions()]
+    width, top = 0.0, 0
+    for picture in pictures:
+        drawn = svg(picture, top + ROW_HEIGHT)
+        height = ROW_HEIGHT * len(picture.rows) + GAP if drawn else 0
+        notes = picture.note.splitlines()
+        parts += [_note(picture.name, top), drawn]
+        parts += [_note(line, top + height + ROW_HEIGHT * (number + 1)) for number, line in enumerate(notes)]
+        width = max([width, _columns(picture)[-1] + GAP, *(LETTER_WIDTH * len(line) + GAP for line in notes)])
+        top += height + ROW_HEIGHT * (len(notes) + 1) + GAP
+    names = escape(", ".join(picture.name for picture in pictures))
+    return _element(f'aria-label="{names}"', width, top, parts)
+
+
+def _element(attributes: str, width: float, height: float, parts: Sequence[str]) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" role="img" aria-label="{escape(_label(picture))}"'
-        f" {size} {box}>{head}{''.join(parts)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" role="img" {attributes} width="{width:.0f}"'
+        f' height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">{"".join(parts)}</svg>'
     )
+
+
+def _note(line: str, top: int) -> str:
+    return f'<text class="note" x="4" y="{top + BASELINE}">{escape(line)}</text>'
 
 
 def _label(picture: Picture) -> str:
@@ -78,13 +95,13 @@ def _columns(picture: Picture) -> list[float]:
         for column in range(picture.width)
     ]
     widths = [max(NARROWEST, round(LETTER_WIDTH * count + 8)) for count in letters]
-    label = max(LABEL_WIDTH, round(LETTER_WIDTH * max(len(row.name) for row in picture.rows)) + 12)
+    label = max(LABEL_WIDTH, round(LETTER_WIDTH * max((len(row.name) for row in picture.rows), default=0)) + 12)
     return list(accumulate(widths, initial=label))
 
 
 def _row(row: Row, top: int, left: Sequence[float]) -> Iterator[str]:
     yield from _runs(row, top, left)
-    base = top + 14
+    base = top + BASELINE
     cells = "".join(
         f'<tspan x="{(left[column] + left[column + 1]) / 2:g}">{escape(cell)}</tspan>'
         for column, cell in enumerate(row.cells)
@@ -101,8 +118,9 @@ def _runs(row: Row, top: int, left: Sequence[float]) -> Iterator[str]:
         end = column + len(list(run))
         name = _class(row.kind, *key)
         if name:
-            box = f'x="{left[column]:g}" y="{top + 1}" width="{left[end] - left[column] - 1:g}" height="{ROW_HEIGHT - 2}"'
-            yield f'<rect class="{name}" {box}/>'
+            width = left[end] - left[column] - 1
+            size = f'width="{width:g}" height="{ROW_HEIGHT - 2}"'
+            yield f'<rect class="{name}" x="{left[column]:g}" y="{top + 1}" {size}/>'
         column = end
 
 

@@ -51,7 +51,7 @@ def render(logs: Sequence[Log], *, diff: bool = False) -> str:
 
     Args:
         logs: one per column, neighbours side by side.
-        diff: open the page with what changed between the columns.
+        diff: the logs are pairs, and the page opens with what changed in each.
     """
     shown = columns(logs)
     page = ""
@@ -87,8 +87,9 @@ class _Drawings:
 
 def _render(shown: Sequence[Column], detail: Detail, *, diff: bool) -> str:
     drawings = _Drawings(detail)
-    neighbours = list(itertools.pairwise(range(len(shown))))
-    data = _data(shown, detail, drawings, diff=diff)
+    numbers = range(len(shown))
+    neighbours = list(itertools.batched(numbers, 2) if diff else itertools.pairwise(numbers))
+    data = _data(shown, detail, drawings, diff=diff) | {"neighbours": [f"{a}-{b}" for a, b in neighbours]}
     changes = [
         Counter(law["changes"].get(f"{before}-{after}") for law in data["laws"]) for before, after in neighbours
     ]

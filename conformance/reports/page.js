@@ -150,7 +150,7 @@ function columnsNamed(name) {
 }
 
 function pairs(range) {
-  if (!range) return data.columns.slice(1).map((_, number) => `${number}-${number + 1}`);
+  if (!range) return data.neighbours;
   const [before, after, ...rest] = range.split("..");
   if (!before || !after || rest.length) throw new Error(`"${range}" is no range: write FIRST..LAST`);
   return [`${columnsNamed(before)[0]}-${columnsNamed(after).at(-1)}`];

@@ -1,0 +1,49 @@
+"""`packproof report`: one page for one or several runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from conformance.changes import Change, change
+from conformance.events import LogError
+from conformance.reports import html
+from conformance.reports.columns import Column, Log, columns
+from conformance.reports.reading import logs_of, paired
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN_DIR...", help="Folders of `packproof run --report`.")],
+    page: Annotated[Path, typer.Option("--html", metavar="F", help="Where to write.")] = Path("packproof.html"),
+    diff: Annotated[bool, typer.Option("--diff", help="Compare two runs: what is new, fixed, changed.")] = False,
+) -> None:
+    """Write one page for one or several runs, each a column."""
+    console = Console()
+    logs = _compared(runs) if diff else [log for run in runs for log in logs_of(run)]
+    try:
+        html.write(logs, page, diff=diff)
+    except OSError as error:
+        raise LogError(f"--html {page} cannot be written: {error.strerror}") from error
+    if diff:
+        for before, after in itertools.batched(columns(logs), 2):
+            console.print(Text(_sentence(before, after)), soft_wrap=True)
+    console.print(Text(f"page: {page}"), soft_wrap=True)
+
+
+def _compared(runs: list[Path]) -> list[Log]:
+    if len(runs) != 2:
+        raise LogError(f"--diff compares two runs, not {len(runs)}: name two folders")
+    return paired(logs_of(runs[0]), logs_of(runs[1]))
+
+
+def _sentence(before: Column, after: Column) -> str:
+    keys = before.verdicts.keys() | after.verdicts.keys()
+    found = Counter(change(before.verdicts.get(key), after.verdicts.get(key)) for key in keys)
+    counts = [f"{found[kind]} {kind}" for kind in Change if found[kind]]
+    return f"{before.handle} to {after.handle}: {', '.join(counts) or 'nothing changed'}"

@@ -1,0 +1,46 @@
+"""Logs of earlier runs, for reports that join or compare them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance import events
+from conformance.events import LogError
+from conformance.reports.columns import Log
+
+NAME = "events.jsonl"
+
+
+def logs_of(folder: Path) -> list[Log]:
+    """Every section of the event log in the folder of a run.
+
+    Raises:
+        LogError: there is no such folder or log, or the run was truncated.
+    """
+    if not folder.is_dir():
+        raise LogError(f"there is no folder {folder}: name one that `packproof run --report DIR` wrote")
+    if not (folder / NAME).is_file():
+        raise LogError(f"{folder} holds no {NAME}: name a folder that `packproof run --report DIR` wrote")
+    logs = [Log(section, folder, str(folder)) for section in events.read(folder / NAME)]
+    for log in logs:
+        if log.section.truncated:
+            raise LogError(f"the run of {log.section.header.target} in {folder} is truncated: run it again")
+    return logs
+
+
+def paired(before: list[Log], after: list[Log]) -> list[Log]:
+    """Logs of two runs side by side: each target of the one beside the same target of the other.
+
+    Runs of one target each are compared whatever the targets are.
+
+    Raises:
+        LogError: the runs have no target in common.
+    """
+    if len(before) == len(after) == 1:
+        return [*before, *after]
+    later = {log.section.header.target: log for log in after}
+    pairs = [(log, later[log.section.header.target]) for log in before if log.section.header.target in later]
+    if not pairs:
+        names = [", ".join(log.section.header.target for log in logs) for logs in (before, after)]
+        raise LogError(f"nothing to compare: one run measured {names[0]}, the other {names[1]}")
+    return [log for pair in pairs for log in pair]
