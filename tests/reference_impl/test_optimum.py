@@ -1,0 +1,98 @@
+"""The exact optimum: known cases, a solver of another kind, and instances that it gives up on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ortools.sat.python import cp_model
+
+from reference_impl.bins import best_fit_decreasing, first_fit_decreasing
+from reference_impl.errors import PackingError
+from reference_impl.optimum import lower_bound, minimum_bins, optimal_bins
+
+NEEDS_SEARCH = [
+    ([6, 6, 6, 5, 4, 4, 3, 2], 12, 3),
+    ([7, 6, 5, 5, 4, 4, 3, 2], 12, 3),
+    ([15, 11, 11, 11, 9, 8, 8, 7], 28, 3),
+    ([17, 16, 8, 8, 8, 6, 5, 5], 37, 2),
+    ([9, 9, 8, 5, 5, 3, 3, 3, 2], 16, 3),
+]
+"""Lengths that both longest-first rules pack into one bin too many."""
+
+
+def by_solver(lengths: list[int], capacity: int) -> int:
+    """The optimum by constraint programming: which bin, and whether it is used."""
+    model = cp_model.CpModel()
+    most = len(lengths)
+    used = [model.new_bool_var(f"used{b}") for b in range(most)]
+    inside = [[model.new_bool_var(f"{i}in{b}") for b in range(most)] for i in range(most)]
+    for choices in inside:
+        model.add_exactly_one(choices)
+    for b in range(most):
+        model.add(sum(length * inside[i][b] for i, length in enumerate(lengths)) <= capacity * used[b])
+    for b in range(most - 1):
+        model.add_implication(used[b + 1], used[b])
+    model.minimize(sum(used))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    assert solver.solve(model) == cp_model.OPTIMAL
+    return round(solver.objective_value)
+
+
+@pytest.mark.parametrize(("lengths", "capacity", "optimum"), NEEDS_SEARCH)
+def test_the_optimum_is_found_where_greedy_rules_miss_it(lengths: list[int], capacity: int, optimum: int) -> None:
+    """Lengths that fill their bins to the last slot, in ways that the longest-first rules do not find."""
+    assert minimum_bins(np.array(lengths), capacity) == optimum == by_solver(lengths, capacity)
+
+
+@pytest.mark.parametrize(("lengths", "capacity", "optimum"), NEEDS_SEARCH)
+def test_greedy_rules_miss_them(lengths: list[int], capacity: int, optimum: int) -> None:
+    """Otherwise nothing is searched for."""
+    assert len(first_fit_decreasing(np.array(lengths), capacity)) > optimum
+    assert len(best_fit_decreasing(np.array(lengths), capacity)) > optimum
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_optimum_is_that_of_a_solver(seed: int) -> None:
+    """Branch and bound and constraint programming agree on drawn instances."""
+    stream = np.random.RandomState(seed)
+    capacity = int(stream.randint(5, 40))
+    lengths = stream.randint(1, capacity + 1, size=stream.randint(1, 11))
+    assert minimum_bins(lengths, capacity) == by_solver(lengths.tolist(), capacity)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_optimal_bins_hold_the_lengths_and_are_no_fewer_than_the_bound(seed: int) -> None:
+    """The packing behind the number is one, zeros included."""
+    stream = np.random.RandomState(1000 + seed)
+    capacity = int(stream.randint(5, 40))
+    lengths = np.concatenate(
+        [stream.randint(0, capacity + 1, size=4), stream.randint(0, capacity // 2 + 1, size=stream.randint(0, 14))]
+    )
+    bins = optimal_bins(lengths, capacity)
+    assert sorted(length for held in bins for length in held) == sorted(lengths.tolist())
+    assert all(len(held) > 0 and sum(held) <= capacity for held in bins)
+    assert lower_bound(lengths, capacity) <= len(bins) <= len(first_fit_decreasing(lengths, capacity))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "bound"),
+    [([5, 5, 5], 3), ([8, 8], 2), ([4, 4, 4], 2), ([6, 6, 3, 3], 3), ([5, 3, 3, 3], 2), ([1], 1)],
+)
+def test_the_bound_sees_what_the_sum_does_not(lengths: list[int], bound: int) -> None:
+    """Lengths above half of the 8 slots need a bin each, and may leave room for nothing else."""
+    assert lower_bound(np.array(lengths), 8) == bound
+
+
+@pytest.mark.parametrize(("lengths", "bins"), [([], ()), ([0, 0], ((0, 0),)), ([3, 0], ((3, 0),))])
+def test_zeros_need_a_bin_only_when_there_is_nothing_else(
+    lengths: list[int], bins: tuple[tuple[int, ...], ...]
+) -> None:
+    """A document that fills no slot rides along."""
+    assert optimal_bins(np.array(lengths, dtype=np.int64), 8) == bins
+
+
+def test_a_search_without_end_is_given_up() -> None:
+    """The error names what was too hard."""
+    with pytest.raises(PackingError, match="8 lengths"):
+        minimum_bins(np.array([6, 6, 6, 5, 4, 4, 3, 2]), 12, most_nodes=2)
