@@ -20,6 +20,7 @@ from rich.text import Text
 from conformance import baseline, baseline_writer, cases, events, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
+from conformance.cli_init import init
 from conformance.cli_museum import museum
 from conformance.cli_report import report as report_command
 from conformance.cli_show import show
@@ -47,6 +48,7 @@ app.command("museum")(museum)
 app.command("check-config")(check_config)
 app.command("report")(report_command)
 app.command("show")(show)
+app.command("init")(init)
 
 DEFAULT_TARGET = "megatron-bridge"
 USER_ERRORS: dict[type[Exception], ExitCode] = {

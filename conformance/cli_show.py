@@ -12,7 +12,7 @@ from rich.text import Text
 from conformance import cases, svg
 from conformance.cases import write_atomically
 from conformance.draw import draw
-from conformance.pictures import Picture, pictures_of
+from conformance.pictures import MOST_SLOTS, Picture, pictures_of
 from conformance.scaled import stream_picture
 from properties.claims import show as show_value
 from reference_impl.batches import CollateSpec
@@ -32,11 +32,12 @@ def show(
 ) -> None:
     """Draw a pack: documents, padding, labels, positions, CP ranks."""
     path, number = _parse(what)
+    console = Console()
     if number is None:
         title, pictures, words = _of_case(path, context_parallel_size)
     else:
-        title, pictures, words = _of_row(path, number, context_parallel_size)
-    console = Console()
+        letters = None if svg_file else console.width
+        title, pictures, words = _of_row(path, number, context_parallel_size, letters)
     if svg_file is None:
         drawn = [f"{picture.name}:\n{draw(picture)}" for picture in pictures]
         console.file.write("\n\n".join([title, *drawn, *words]) + "\n")
@@ -59,9 +60,9 @@ def _parse(what: str) -> tuple[Path, int | None]:
     if not name.endswith(PACKED):
         way_out = f"write {what}#0 for its first row" if what.endswith(PACKED) else "name a row of a packed file"
         message = f"must be FILE.parquet#ROW, FILE.npy#ROW or CASE.json; {way_out}"
-        raise PackingError("what", what, message)
+        raise PackingError("FILE#ROW", what, message)
     if not number.isdecimal():
-        raise PackingError("what", what, f"must name the row by a number; write {name}#0 for the first")
+        raise PackingError("FILE#ROW", what, f"must name the row by a number; write {name}#0 for the first")
     return Path(name), int(number)
 
 
@@ -75,12 +76,16 @@ def _of_case(path: Path, world: int) -> tuple[str, tuple[Picture, ...], list[str
     return f"{law.key}  {law.claim}", pictures, ["\n".join([*words, *filter(None, [case.message])])]
 
 
-def _of_row(path: Path, number: int, world: int) -> tuple[str, tuple[Picture, ...], list[str]]:
+def _of_row(path: Path, number: int, world: int, letters: int | None) -> tuple[str, tuple[Picture, ...], list[str]]:
     rows = read_rows(path)
     if number >= len(rows):
-        raise PackingError("what", f"{path}#{number}", f"must name one of the rows 0 to {len(rows) - 1}")
+        raise PackingError("FILE#ROW", f"{path}#{number}", f"must name one of the rows 0 to {len(rows) - 1}")
     row = rows[number]
     (batch,) = collate([row], [0], CollateSpec(width=runtime_width(row)))
+    columns = MOST_SLOTS
+    if letters:  # a label of 14 letters, then cells as wide as the largest slot number
+        columns = max(8, min(MOST_SLOTS, (letters - 14) // (len(str(runtime_width(row))) + 1)))
+    picture = stream_picture(f"row {number}", batch, world, columns)
     unknown = "" if row.valid is not None else "the file does not say which slots are padding; none is drawn"
     title = f"{path}, row {number} of 0 to {len(rows) - 1}: {row.starts.size} documents, {runtime_width(row)} slots"
-    return title, (stream_picture(f"row {number}", batch, world),), [unknown] if unknown else []
+    return title, (picture,), [unknown] if unknown else []

@@ -19,18 +19,19 @@ MOST_DOCUMENTS = 40
 """Lines of text below a picture."""
 
 
-def stream_picture(name: str, batch: ThdBatch, world: int = 1) -> Picture:
+def stream_picture(name: str, batch: ThdBatch, world: int = 1, columns: int = MOST_SLOTS) -> Picture:
     """A batch, slot by slot where it is narrow, to scale where it is wide.
 
     Args:
         name: what the picture is called.
         batch: one packed stream.
         world: CP size; above 1 a row names the rank that owns each slot.
+        columns: most columns of a picture to scale.
     """
     total = int(batch.layout.padded[-1])
     if total <= MOST_SLOTS:
         return picture_of(name, batch, world)[0]
-    step = -(-total // MOST_SLOTS)
+    step = -(-total // columns)
     documents, positions = document_row(batch.layout, total)
     rows = [Row("slot", tuple(map(str, range(total)))), documents, Row("position", positions)]
     ranks = rank_row(batch.layout, world)

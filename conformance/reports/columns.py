@@ -69,6 +69,11 @@ class Column:
         return sum(self.counts[status] for status in LOUD)
 
     @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the run as a whole."""
+        return self.section.footer.problems if self.section.footer else ()
+
+    @property
     def suites(self) -> tuple[SuiteResult, ...]:
         """Pass targets."""
         return suites(self.section)

@@ -6,13 +6,12 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from conformance import cases
+from conformance import cases, svg
 from conformance.cases import Case, CaseError
 from conformance.events import Status, Verdict
-from conformance.pictures import Picture, pictures_of
+from conformance.pictures import pictures_of
 from conformance.reports.columns import Column
 from conformance.reports.links import links
 
@@ -43,24 +42,38 @@ class Finding:
         verdict: from its log.
         case: the counterexample, None when there is none or it cannot be read.
         problem: why it cannot be read.
-        path: where it lies.
     """
 
     column: int
     verdict: Verdict
     case: Case | None = None
     problem: str = ""
-    path: Path | None = None
 
     @property
     def identity(self) -> str:
         """Findings with the same identity are shown as one."""
         inputs = json.dumps(self.case.inputs, sort_keys=True) if self.case else ""
         got = (self.case.expected, self.case.got) if self.case else ()
-        return repr((self.verdict.verdict, self.verdict.message, self.verdict.upstream, inputs, got, self.problem))
+        verdict = self.verdict
+        return repr((verdict.verdict, verdict.message, verdict.upstream, verdict.case, inputs, got, self.problem))
 
 
-def findings(columns: Sequence[Column], key: str) -> list[list[Finding]]:
+@dataclass(frozen=True)
+class Group:
+    """Findings on one law that are the same.
+
+    Attributes:
+        members: one per column.
+        drawings: name, SVG and note of each drawing of the case; the SVG is "" where there is nothing to draw.
+        problem: why the case cannot be read or drawn.
+    """
+
+    members: tuple[Finding, ...]
+    drawings: tuple[tuple[str, str, str], ...] = ()
+    problem: str = ""
+
+
+def findings(columns: Sequence[Column], key: str) -> list[Group]:
     """Findings on one law, those that are the same together; a passed law has none."""
     groups: dict[str, list[Finding]] = {}
     for number, column in enumerate(columns):
@@ -68,7 +81,18 @@ def findings(columns: Sequence[Column], key: str) -> list[list[Finding]]:
         if verdict is not None and verdict.verdict is not Status.PASSED:
             found = _finding(number, column, verdict)
             groups.setdefault(found.identity, []).append(found)
-    return list(groups.values())
+    return [_group(tuple(members)) for members in groups.values()]
+
+
+def _group(members: tuple[Finding, ...]) -> Group:
+    case = members[0].case
+    if case is None:
+        return Group(members, problem=members[0].problem)
+    try:
+        pictures = pictures_of(cases.inputs_of(case, cases.law_of(case)))
+    except CaseError as error:
+        return Group(members, problem=str(error))
+    return Group(members, tuple((picture.name, svg.svg(picture), picture.note) for picture in pictures))
 
 
 def _finding(number: int, column: Column, verdict: Verdict) -> Finding:
@@ -79,22 +103,12 @@ def _finding(number: int, column: Column, verdict: Verdict) -> Finding:
     if not path.resolve().is_relative_to(folder.resolve()):
         return Finding(number, verdict, problem="the case lies outside of the run's folder")
     try:
-        return Finding(number, verdict, cases.read(path), path=path)
+        return Finding(number, verdict, cases.read(path))
     except CaseError as error:
         return Finding(number, verdict, problem=str(error))
 
 
-def pictures(found: Finding) -> tuple[tuple[Picture, ...], str]:
-    """Drawings of a finding's case, and why there are none if the case does not fit its law."""
-    if found.case is None:
-        return (), found.problem
-    try:
-        return pictures_of(cases.inputs_of(found.case, cases.law_of(found.case))), ""
-    except CaseError as error:
-        return (), str(error)
-
-
-def plain(group: Sequence[Finding], detail: Detail, drawings: Sequence[int], notes: Sequence[str]) -> Plain:
+def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence[str]) -> Plain:
     """A group as data of the page; what is empty is left out.
 
     Args:
@@ -103,13 +117,13 @@ def plain(group: Sequence[Finding], detail: Detail, drawings: Sequence[int], not
         drawings: numbers of its drawings on the page.
         notes: what is to be said below them.
     """
-    first = group[0]
+    first = group.members[0]
     case = first.case
     message = first.verdict.message.removeprefix(f"{first.verdict.harm}\n")  # the page shows the harm beside it
     if case and (case.expected or case.got):
         message = "\n".join(_without_values(message))
     shown: Plain = {
-        "columns": [found.column for found in group],
+        "columns": [found.column for found in group.members],
         "verdict": first.verdict.verdict,
         "message": cut(message, detail.text),
         "expected": cut(case.expected, detail.text) if case else "",
@@ -117,7 +131,7 @@ def plain(group: Sequence[Finding], detail: Detail, drawings: Sequence[int], not
         "drawings": list(drawings),
         "inputs": cut(json.dumps(case.inputs), detail.text) if case and detail.inputs and not drawings else "",
         "notes": [cut(note, detail.text) for note in notes if note],
-        "replay": [_replay(found) for found in group if found.path],
+        "case": shlex.quote(str(first.verdict.case)) if case else "",
         "upstream": first.verdict.upstream,
         "links": links(first.verdict.upstream),
         "known": list(first.verdict.known_as),
@@ -132,11 +146,15 @@ def cut(text: str, most: int) -> str:
 
 def _without_values(message: str) -> Iterator[str]:
     """The lines of a failure that its case does not repeat."""
-    for line in message.splitlines():
+    for line in message.split("\n"):
         if not line.startswith(("  expected: ", "       got: ")):
             yield line
 
 
-def _replay(found: Finding) -> str:
-    target = found.verdict.target
-    return f"packproof replay {shlex.quote(str(found.path))} --target {shlex.quote(target)}"
+def replay(column: Column) -> tuple[str, str]:
+    """What stands before and after the case in the command that replays it on the column's target.
+
+    Parts that are quoted each on their own make one word of a shell, like the whole.
+    """
+    folder = f"{shlex.quote(str(column.log.folder))}/" if column.log.folder else ""
+    return f"packproof replay {folder}", f" --target {shlex.quote(column.section.header.target)}"

@@ -25,7 +25,7 @@ from conformance.changes import Change, change
 from conformance.events import Status, Verdict
 from conformance.reports import findings
 from conformance.reports.columns import Column, Log, columns
-from conformance.reports.findings import Detail, Plain
+from conformance.reports.findings import Detail, Group, Plain
 from conformance.reports.links import links
 from properties.law import catalogue
 from properties.museum import museum
@@ -33,7 +33,9 @@ from properties.museum import museum
 HERE = Path(__file__).parent
 MOST_BYTES = 1_000_000
 """Size that a page stays under: what opens at once, and what CI systems keep as an artifact."""
-DETAILS = (Detail(1500, 20_000, True), Detail(600, 6_000, True), Detail(300, 3_000, False), Detail(120, 0, False))
+Found = Mapping[str, Sequence[Group]]
+"""Findings by key of the law."""
+DETAILS = (Detail(1500, 20_000, True), Detail(600, 6_000, True), Detail(250, 3_000, False), Detail(80, 0, False))
 """Tried in turn until the page is small enough."""
 
 
@@ -54,9 +56,11 @@ def render(logs: Sequence[Log], *, diff: bool = False) -> str:
         diff: the logs are pairs, and the page opens with what changed in each.
     """
     shown = columns(logs)
+    keys = sorted({key for column in shown for key in column.verdicts})
+    found = {key: findings.findings(shown, key) for key in keys}
     page = ""
     for detail in DETAILS:
-        page = _render(shown, detail, diff=diff)
+        page = _render(shown, found, detail, diff=diff)
         if len(page.encode("utf-8", "replace")) < MOST_BYTES:
             break
     return page
@@ -69,27 +73,25 @@ class _Drawings:
         self.detail = detail
         self.numbers: dict[str, int] = {}
 
-    def add(self, found: findings.Finding) -> tuple[list[int], list[str]]:
-        """Numbers of a finding's drawings, and what is to be said below them."""
-        pictures, problem = findings.pictures(found)
+    def add(self, group: Group) -> tuple[list[int], list[str]]:
+        """Numbers of a group's drawings, and what is to be said below them."""
         numbers: list[int] = []
-        notes = [problem]
-        for picture in pictures:
-            drawn = svg.svg(picture)
+        notes = [group.problem]
+        for name, drawn, note in group.drawings:
             if len(drawn) > self.detail.picture:
-                notes.append(f"{picture.name} is not drawn here; `packproof show {found.path}` draws it")
+                notes.append(f"{name} is too large for this page: `packproof show` draws the case")
                 continue
-            notes.append(f"{picture.name}: {picture.note}" if picture.note else "")
+            notes.append(f"{name}: {note}" if note else "")
             if drawn:
                 numbers.append(self.numbers.setdefault(drawn, len(self.numbers)))
         return numbers, notes
 
 
-def _render(shown: Sequence[Column], detail: Detail, *, diff: bool) -> str:
+def _render(shown: Sequence[Column], found: Found, detail: Detail, *, diff: bool) -> str:
     drawings = _Drawings(detail)
     numbers = range(len(shown))
     neighbours = list(itertools.batched(numbers, 2) if diff else itertools.pairwise(numbers))
-    data = _data(shown, detail, drawings, diff=diff) | {"neighbours": [f"{a}-{b}" for a, b in neighbours]}
+    data = _data(shown, found, detail, drawings, diff=diff) | {"neighbours": [f"{a}-{b}" for a, b in neighbours]}
     changes = [
         Counter(law["changes"].get(f"{before}-{after}") for law in data["laws"]) for before, after in neighbours
     ]
@@ -98,8 +100,8 @@ def _render(shown: Sequence[Column], detail: Detail, *, diff: bool) -> str:
         columns=shown,
         Status=Status,
         neighbours=[
-            (shown[before], shown[after], [(kind, found[kind]) for kind in Change if found[kind]])
-            for (before, after), found in zip(neighbours, changes, strict=True)
+            (shown[before], shown[after], [(kind, counts[kind]) for kind in Change if counts[kind]])
+            for (before, after), counts in zip(neighbours, changes, strict=True)
         ],
         areas=sorted({law["area"] for law in data["laws"]}),
         found=Counter(verdict.verdict for column in shown for verdict in column.verdicts.values()),
@@ -138,14 +140,15 @@ def _script_json(data: Mapping[str, object]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _data(shown: Sequence[Column], detail: Detail, drawings: _Drawings, *, diff: bool) -> Plain:
-    keys = sorted({key for column in shown for key in column.verdicts})
-    laws = [_law(shown, key, detail, drawings) for key in keys]
+def _data(shown: Sequence[Column], found: Found, detail: Detail, drawings: _Drawings, *, diff: bool) -> Plain:
+    laws = [_law(shown, key, groups, detail, drawings) for key, groups in found.items()]
     named = {source for law in laws for source in law["sources"]} | {
-        id for law in laws for found in law["findings"] for id in found.get("known", ())
+        id for law in laws for finding in law["findings"] for id in finding.get("known", ())
     }
     return {
-        "columns": [{"handle": column.handle, "names": column.names} for column in shown],
+        "columns": [
+            {"handle": column.handle, "names": column.names, "replay": findings.replay(column)} for column in shown
+        ],
         "verdicts": [str(status) for status in Status],
         "changes": [str(kind) for kind in Change],
         "query": "changed" if diff else "",
@@ -158,11 +161,10 @@ def _data(shown: Sequence[Column], detail: Detail, drawings: _Drawings, *, diff:
     }
 
 
-def _law(shown: Sequence[Column], key: str, detail: Detail, drawings: _Drawings) -> Plain:
+def _law(shown: Sequence[Column], key: str, groups: Sequence[Group], detail: Detail, drawings: _Drawings) -> Plain:
     verdicts = [column.verdicts.get(key) for column in shown]
     sample = next(verdict for verdict in verdicts if verdict is not None)
     law = catalogue().get(key)  # a log of another packproof release may name laws that this one does not know
-    groups = findings.findings(shown, key)
     return {
         "key": key,
         "area": sample.law.partition("-")[0],
@@ -174,7 +176,7 @@ def _law(shown: Sequence[Column], key: str, detail: Detail, drawings: _Drawings)
         "links": links("; ".join(law.sources)) if law else [],
         "verdicts": [verdict.verdict if verdict else None for verdict in verdicts],
         "changes": _changes(verdicts),
-        "findings": [findings.plain(group, detail, *drawings.add(group[0])) for group in groups],
+        "findings": [findings.plain(group, detail, *drawings.add(group)) for group in groups],
     }
 
 

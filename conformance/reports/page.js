@@ -93,7 +93,10 @@ function findingPart(finding) {
   if (facts) part.append(facts);
   for (const number of finding.drawings || []) part.append(drawing(number));
   for (const note of finding.notes || []) part.append(element("p", { class: "note" }, note));
-  for (const line of finding.replay || []) part.append(command(line));
+  for (const number of finding.case ? finding.columns : []) {
+    const [before, after] = data.columns[number].replay;
+    part.append(command(before + finding.case + after));
+  }
   if (finding.upstream) {
     const known = (finding.known || []).join(", ");
     const links = finding.links || [];
@@ -140,20 +143,26 @@ const everything = (law) => [law.key, law.claim, law.text, law.harm, ...law.sour
   ...law.findings.flatMap((f) => [f.message, f.expected, f.got, f.upstream, ...(f.known || [])])]
   .join("\n").toLowerCase();
 
+const handles = () => data.columns.map((column) => column.handle).join(", ");
+
+function columnsCalled(name) {
+  return data.columns.flatMap((column, number) => (column.names.includes(name) ? [number] : []));
+}
+
 function columnsNamed(name) {
-  const matches = [];
-  data.columns.forEach((column, number) => column.names.includes(name) && matches.push(number));
-  if (!matches.length) {
-    throw new Error(`there is no column "${name}"; there are ${data.columns.map((c) => c.handle).join(", ")}`);
-  }
+  const matches = columnsCalled(name);
+  if (!matches.length) throw new Error(`there is no column "${name}"; there are ${handles()}`);
   return matches;
 }
 
+// A range is FIRST..LAST; names may hold dots themselves, so it is cut where both sides are columns.
 function pairs(range) {
   if (!range) return data.neighbours;
-  const [before, after, ...rest] = range.split("..");
-  if (!before || !after || rest.length) throw new Error(`"${range}" is no range: write FIRST..LAST`);
-  return [`${columnsNamed(before)[0]}-${columnsNamed(after).at(-1)}`];
+  for (let cut = range.indexOf(".."); cut >= 0; cut = range.indexOf("..", cut + 1)) {
+    const [before, after] = [range.slice(0, cut), range.slice(cut + 2)].map(columnsCalled);
+    if (before.length && after.length) return [`${before[0]}-${after.at(-1)}`];
+  }
+  throw new Error(`"${range}" is no range: write FIRST..LAST, of ${handles()}`);
 }
 
 function changeTest(kind, range) {
