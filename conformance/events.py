@@ -63,6 +63,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="h
         imported: "plain" or "isolated".
         stand_ins: modules that were replaced because the executed path does not call them.
         planned: number of verdicts that a complete run has.
+        places: import path of each part that a release may have moved, by what it does.
     """
 
     packproof: str
@@ -79,6 +80,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="h
     started: str
     baseline: str | None
     planned: int = 0
+    places: dict[str, str] = {}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="verdict"):

@@ -283,6 +283,8 @@ class _LazyFinder(MetaPathFinder):
         """The usual specification with the loader exchanged."""
         if fullname != ROOT and not fullname.startswith(ROOT + "."):
             return None
+        if fullname in stand_ins.NEED_TRANSFORMER_ENGINE:
+            return stand_ins.specification(fullname)
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             spec.loader = _LazyLoader(fullname, spec.loader.path)

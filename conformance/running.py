@@ -133,6 +133,7 @@ def _header(target: str, description: Description, plan: Plan, known: baseline.B
         imported=description.imported,
         stand_ins=tuple(description.stand_ins),
         operations=tuple(sorted(description.operations)),
+        places=dict(description.places),
         python=events.python_version(),
         platform=platform.platform(),
         profile=plan.profile,

@@ -1,8 +1,8 @@
 """Modules that stand in for dependencies which the packing code imports but never calls.
 
-Only the packages named in ``STANDABLE`` can be stood in for, and only when they are not installed. Names of a stand-in
-can be imported, annotated with and subclassed; calling one raises ``NotSupported``, so that nothing is ever measured
-on a fake.
+Only the packages and modules named in ``STANDABLE`` can be stood in for, and only when they are not installed; those
+of ``NEED_TRANSFORMER_ENGINE``, where TransformerEngine is absent. Names of a stand-in can be imported, annotated with
+and subclassed; calling one raises ``NotSupported``, so that nothing is ever measured on a fake.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from typing import NoReturn
 
 from reference_impl.errors import NotSupported
 
-STANDABLE: tuple[str, ...] = ("modelopt",)
-"""Packages that Bridge's training and data modules import at their head and use only for distillation and export."""
+STANDABLE: tuple[str, ...] = ("modelopt", "megatron.energon")
+"""Packages that Bridge's training and data modules import at their head.
+
+They use ``modelopt`` for distillation and export only, and ``megatron.energon`` for its own multimodal data sets.
+"""
+
+NEED_TRANSFORMER_ENGINE: tuple[str, ...] = ("megatron.bridge.peft.lora_layers",)
+"""Modules of Bridge that cannot be imported without TransformerEngine, and that other modules import at their head.
+
+From 0.6 on the training steps import LoRA layers to tell them apart when they count FLOPs.
+"""
 
 
 class _StandInType(type):
@@ -53,17 +62,23 @@ class _Loader(Loader):
 
 
 class StandIns(MetaPathFinder):
-    """Serves the packages of ``STANDABLE`` that no other finder knows; stands last on ``sys.meta_path``."""
+    """Serves the modules of ``STANDABLE`` that no other finder knows; stands last on ``sys.meta_path``."""
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """A specification for a name under ``STANDABLE``; every module counts as a package."""
-        if fullname.partition(".")[0] not in STANDABLE:
+        if not any(fullname == name or fullname.startswith(name + ".") for name in STANDABLE):
             return None
-        return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=True)
+        return specification(fullname)
+
+
+def specification(fullname: str) -> importlib.machinery.ModuleSpec:
+    """How a stand-in is loaded."""
+    return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=True)
 
 
 def in_use() -> tuple[str, ...]:
-    """Packages whose stand-in was imported so far."""
-    return tuple(name for name in STANDABLE if isinstance(sys.modules.get(name), _StandInModule))
+    """Packages and modules whose stand-in was imported so far."""
+    names = (*STANDABLE, *NEED_TRANSFORMER_ENGINE)
+    return tuple(name for name in names if isinstance(sys.modules.get(name), _StandInModule))

@@ -63,6 +63,7 @@ class Description:
         imported: how it came into the process.
         stand_ins: packages and functions that were stood in for.
         operations: names of its operations.
+        places: import path of each part that a release may have moved, by what it does.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Description:
     imported: str = "plain"
     stand_ins: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def parse(target: str) -> TargetSpec:
@@ -131,6 +133,7 @@ def describe(implementation: Implementation) -> Description:
             imported=imported.how,
             stand_ins=(*imported.stand_ins, *imported.replaced),
             operations=operations,
+            places=implementation.places,
         )
     if type(implementation) is ReferenceImplementation:
         version = importlib.metadata.version("packproof")

@@ -139,6 +139,34 @@ def test_calling_a_stand_in_is_not_supported_and_the_report_names_it(ask: Ask) -
     ]
 
 
+def test_a_package_below_one_that_exists_can_be_stood_in_for(ask: Ask) -> None:
+    """``megatron`` is there, ``megatron.energon`` is not; a neighbour that is not listed stays missing."""
+    files = {"megatron/bridge/videos.py": "from megatron.energon.epathlib.epath import EPath"}
+    lines = """
+        import megatron.bridge.videos
+        print(activate().stand_ins)
+        try:
+            import megatron.energy
+        except ModuleNotFoundError as error:
+            print(error.name)
+    """
+    printed = ask("activate()", lines, files=files)
+    assert printed.splitlines() == ["('megatron.energon',)", "megatron.energy"]
+
+
+def test_layers_that_need_transformer_engine_are_stood_in_for_where_it_is_absent(ask: Ask) -> None:
+    files = {
+        "megatron/bridge/peft/__init__.py": "",
+        "megatron/bridge/peft/lora_layers.py": "import transformer_engine.pytorch\nclass Layer: pass",
+        "megatron/bridge/flops.py": "from megatron.bridge.peft.lora_layers import Layer",
+    }
+    lines = """
+        from megatron.bridge.flops import Layer
+        print(isinstance(1, Layer), activate().stand_ins)
+    """
+    assert ask("activate()", lines, files=files) == "False ('megatron.bridge.peft.lora_layers',)"
+
+
 def test_versions_are_those_of_the_code_without_the_commit_of_the_current_folder(ask: Ask) -> None:
     printed = ask("v = activate().versions", "print(v['megatron-bridge'], v['megatron-core'], 'torch' in v)")
     assert printed == "8.2 9.1 True"

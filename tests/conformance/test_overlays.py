@@ -177,14 +177,15 @@ IMPORT = """
 from conformance import isolation
 imported = isolation.activate()
 import megatron.core
-from megatron.bridge.data.datasets.packed_sequence import PackedSequenceSpecs
+from conformance.targets.megatron_bridge import places
+assert places.has(places.Part.PREPARE)
 import megatron.bridge.training.config, megatron.bridge.training.vlm_step, megatron.bridge.training.gpt_step
 print(imported.versions["megatron-bridge"], imported.versions["megatron-core"], megatron.core.__file__)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("bridge", "core"), [("0.3.1", "0.16.1"), ("0.4.2", "0.17.1")])
+@pytest.mark.parametrize(("bridge", "core"), [("0.3.1", "0.16.1"), ("0.4.2", "0.17.1"), ("0.6.2", "0.19.2")])
 def test_an_overlay_hides_the_installed_release(bridge: str, core: str, tmp_path: Path) -> None:
     folder = overlay("megatron-bridge", bridge)
     result = subprocess.run(

@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance import isolation
 from conformance.isolation import Imported, quiet
-from conformance.targets.megatron_bridge import boundaries, dataset, offline, real_text, step
+from conformance.targets.megatron_bridge import boundaries, dataset, offline, places, real_text, step
 from conformance.targets.megatron_bridge import config as configuration
 from conformance.targets.megatron_bridge import rows as packed_files
 from conformance.targets.megatron_bridge.modules import bridge
@@ -42,15 +42,8 @@ from reference_impl.documents import (
 from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
 
-MODULES = (
-    "data.datasets.packed_sequence",
-    "data.datasets.packed_parquet",
-    "training.utils.packed_seq_utils",
-    "training.vlm_step",
-    "training.config",
-    "models.gpt_provider",
-)
-"""Modules that the operations use, below ``megatron.bridge``."""
+MODULES = ("training.config", "models.gpt_provider")
+"""Modules that the operations use beside those of ``places``, below ``megatron.bridge``."""
 
 
 class MegatronBridge(Implementation):
@@ -78,6 +71,11 @@ class MegatronBridge(Implementation):
     def imported(self) -> Imported:
         """How Bridge was imported, and what was stood in for so far."""
         return isolation.activate()
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Import path of every part of packing that this release has."""
+        return places.found()
 
     # Offline packing -------------------------------------------------------------------------------------------------
 
@@ -199,6 +197,7 @@ def _import_all() -> None:
     for name in MODULES:
         with contextlib.suppress(NotSupported):
             bridge(name)
+    places.found()
 
 
 def _silence_logs() -> None:

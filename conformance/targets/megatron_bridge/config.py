@@ -6,12 +6,15 @@ data-parallel rank.
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from conformance.targets.megatron_bridge.modules import bridge, torch
+from conformance.targets.megatron_bridge.places import Part, part
 from reference_impl.config import CudaGraph, DatasetKind, ModelFamily, TrainingConfig, Validation
 from reference_impl.errors import Inexpressible, NotSupported
 
@@ -23,12 +26,23 @@ def validate(config: TrainingConfig, folder: Path) -> Validation:
     """Build the container and call ``validate``; a refusal by any part of it counts."""
     _check_expressible(config)
     try:
-        container = _container(config, folder)
-        with mock.patch.object(bridge("training.config"), "get_world_size_safe", return_value=_world_size(config)):
-            container.validate()
+        validated(config, folder)
     except REFUSALS as error:
         return Validation(accepted=False, errors=(str(error) or f"{type(error).__name__} without a message",))
     return Validation(accepted=True)
+
+
+def validated(config: TrainingConfig, folder: Path | None = None) -> Any:
+    """The container after ``validate``, which fills in what follows from other settings.
+
+    Args:
+        config: the settings.
+        folder: for the files that offline packing needs.
+    """
+    container = _container(config, folder)
+    with mock.patch.object(bridge("training.config"), "get_world_size_safe", return_value=_world_size(config)):
+        container.validate()
+    return container
 
 
 def _check_expressible(config: TrainingConfig) -> None:
@@ -42,7 +56,7 @@ def _world_size(config: TrainingConfig) -> int:
     return config.context_parallel_size * config.tensor_parallel_size * config.pipeline_parallel_size
 
 
-def _container(config: TrainingConfig, folder: Path) -> Any:
+def _container(config: TrainingConfig, folder: Path | None) -> Any:
     settings = bridge("training.config")
     graph = config.cuda_graph is CudaGraph.FULL_ITERATION
     parts: dict[str, Any] = {
@@ -90,8 +104,9 @@ def _model(config: TrainingConfig) -> Any:
         "apply_rope_fusion": False,
     }
     if config.model_family is ModelFamily.QWEN35_VL:
-        return _where_there_is("models.qwen_vl.qwen35_vl_provider").Qwen35VLModelProvider(**size)
-    model = bridge("models.gpt_provider").GPTModelProvider(**size)
+        model = _where_there_is("models.qwen_vl.qwen35_vl_provider").Qwen35VLModelProvider(**size)
+    else:
+        model = bridge("models.gpt_provider").GPTModelProvider(**size)
     if config.cuda_graph is CudaGraph.FULL_ITERATION:
         _where_there_is("utils.cuda_graph").set_full_iteration_cuda_graph(model)
     elif config.cuda_graph is CudaGraph.ATTENTION:
@@ -112,38 +127,66 @@ def _where_there_is(module: str) -> Any:
         raise Inexpressible(str(error)) from error
 
 
-def _dataset(config: TrainingConfig, folder: Path) -> Any:
-    settings = bridge("training.config")
+def _dataset(config: TrainingConfig, folder: Path | None) -> Any:
     if config.dataset_kind is DatasetKind.PRETRAINING:
-        return settings.GPTDatasetConfig(
+        return bridge("training.config").GPTDatasetConfig(
             random_seed=1234,
             seq_length=config.dataset_seq_length,
             reset_position_ids=False,
             reset_attention_mask=False,
             eod_mask_loss=False,
         )
-    dataset = settings.FinetuningDatasetConfig(
-        seq_length=config.dataset_seq_length,
-        dataset_root=str(folder),
-        packed_sequence_specs=_specs(config, folder),
-        dataset_kwargs={"pad_to_max_length": config.pad_to_max_length},
+    made_for = part(Part.DATASET_CONFIG)
+    flags = {field.name for field in dataclasses.fields(made_for)}
+    if "enable_offline_packing" not in flags:
+        dataset = made_for(packed_sequence_specs=_specs(config, folder), **_common(config, folder))
+        if config.pack_sequences_in_batch:
+            dataset.pack_sequences_in_batch = True
+        return dataset
+    if config.pack_sequences_in_batch and config.offline_size is None:
+        return _multimodal(config)
+    dataset = made_for(
+        enable_offline_packing=config.offline_size is not None,
+        offline_packing_specs=_specs(config, folder),
+        **_common(config, folder),
     )
     if config.pack_sequences_in_batch:
-        dataset.pack_sequences_in_batch = True
+        dataset.enable_in_batch_packing = True
     return dataset
 
 
-def _specs(config: TrainingConfig, folder: Path) -> Any:
+def _common(config: TrainingConfig, folder: Path | None) -> dict[str, Any]:
+    return {
+        "seq_length": config.dataset_seq_length,
+        "dataset_root": str(folder),
+        "dataset_kwargs": {"pad_to_max_length": config.pad_to_max_length},
+    }
+
+
+def _multimodal(config: TrainingConfig) -> Any:
+    """From 0.6 on text data sets are not packed in batch; the simplest kind that can be is that of made-up images."""
+    return bridge("data.builders.mock_vlm_sft").MockVLMSFTDatasetConfig(
+        seq_length=config.dataset_seq_length,
+        hf_processor_path="none",
+        enable_in_batch_packing=True,
+        pad_to_max_length=config.pad_to_max_length,
+    )
+
+
+def _specs(config: TrainingConfig, folder: Path | None) -> Any:
     if config.offline_size is None:
         return None
-    if config.offline_size < 1:
+    specs = part(Part.SPECS)
+    if config.offline_size < 1 and "max_single_sequence_length" not in inspect.signature(specs).parameters:
         raise Inexpressible("up to Bridge 0.5 a pack size below 1 is the documented way to switch packing off")
-    metadata = folder / ("metadata.jsonl" if config.has_metadata_file else "missing.jsonl")
-    if config.has_metadata_file:
-        metadata.write_text("[]")
-    return bridge("data.datasets.packed_sequence").PackedSequenceSpecs(
+    metadata = None
+    if folder is not None:
+        metadata = folder / ("metadata.jsonl" if config.has_metadata_file else "missing.jsonl")
+        if config.has_metadata_file:
+            metadata.write_text("[]")
+    return specs(
         packed_sequence_size=config.offline_size,
         pad_seq_to_mult=config.pad_seq_to_mult,
         pad_cu_seqlens=config.pad_cu_seqlens,
-        packed_metadata_path=str(metadata),
+        packed_metadata_path=None if metadata is None else str(metadata),
     )

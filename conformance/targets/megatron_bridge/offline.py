@@ -1,11 +1,12 @@
-"""Offline packing: ``data/datasets/packing_utils.py`` and ``data/datasets/packed_sequence.py``.
+"""Offline packing: bin packing, tokenisation and preparation (``Part.ALGORITHMS``, ``TOKENIZE``, ``PREPARE``).
 
-Bridge takes no seed for its random choices: it draws from NumPy's global state, which this adapter leaves alone. The
-``seed`` of an operation therefore reaches only what Bridge passes it to.
+Bridge's packing functions take no seed: they draw from NumPy's global state, which this adapter leaves alone. The
+``seed`` of an operation therefore reaches only what Bridge passes it to; from 0.6 on, the preparation seeds itself.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from unittest import mock
 import numpy as np
 
 from conformance.targets.megatron_bridge.modules import bridge, to_tensor, torch
+from conformance.targets.megatron_bridge.places import Part, part, place
 from conformance.targets.megatron_bridge.rows import from_record, read_rows
 from conformance.targets.megatron_bridge.tokenizer import TokenIds
 from reference_impl.documents import (
@@ -41,27 +43,27 @@ LONGEST = 2**24
 
 def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm) -> Bins:
     """Bins by the packing function of that name."""
-    packer = getattr(bridge("data.datasets.packing_utils"), _known(algorithm))
+    packer = getattr(part(Part.ALGORITHMS), _known(algorithm))
     return _bins(packer(lengths.tolist(), capacity))
 
 
 def histogram(lengths: IntArray, max_length: int) -> Histogram:
     """``create_hist`` over samples of these lengths, whose tokens it only counts."""
     samples = [{"input_ids": range(length + 1)} for length in lengths.tolist()]
-    _, counts = bridge("data.datasets.packing_utils").create_hist(samples, max_length)
+    _, counts = part(Part.ALGORITHMS).create_hist(samples, max_length)
     return Histogram(np.array(counts, dtype=np.int64), skipped=len(samples) - sum(counts))
 
 
 def packing_strategy(counts: IntArray, capacity: int, algorithm: Algorithm) -> PackingStrategy:
     """``create_packing_strategy``."""
-    make = bridge("data.datasets.packing_utils").create_packing_strategy
+    make = part(Part.ALGORITHMS).create_packing_strategy
     bins, metadata = make(counts.tolist(), capacity, _known(algorithm))
     return PackingStrategy(_bins(bins), PackingMetadata(**metadata))
 
 
 def fill(documents: Sequence[Document], bins: Bins, capacity: int, pad_id: int) -> tuple[PackedRow, ...]:
     """``create_hist``, with a limit that keeps every document, and ``fill_packing_strategy``."""
-    packing = bridge("data.datasets.packing_utils")
+    packing = part(Part.ALGORITHMS)
     longest = max((len(document.tokens) for document in documents), default=0)
     sequences, _ = packing.create_hist([_sample(document) for document in documents], max(longest, capacity))
     rows = packing.fill_packing_strategy([list(lengths) for lengths in bins], sequences, capacity, pad_id)
@@ -71,14 +73,15 @@ def fill(documents: Sequence[Document], bins: Bins, capacity: int, pad_id: int) 
 def pad_document(document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
     """``tokenize_dataset`` on a dataset of one document."""
     tokenizer = TokenIds(eos_id=pad_id, eod=pad_id)
-    with _as_unpacked_dataset([document]):
-        [sample] = bridge("data.datasets.packed_sequence").tokenize_dataset(
+    with _as_unpacked_dataset([document]) as settings:
+        [sample] = part(Part.TOKENIZE)(
             Path("documents.jsonl"),
             tokenizer,
             _limit(max_length, max_length),
             seed=0,
             pad_seq_to_mult=multiple,
             **_one_worker(),
+            **settings,
         )
     return _document(sample)
 
@@ -90,23 +93,40 @@ def pack_documents(documents: Sequence[Document], spec: PackSpec, folder: Path, 
 
 
 def prepare(documents: Sequence[Document], spec: PackSpec, folder: Path, suffix: str) -> PreparedFiles:
-    """``prepare_packed_sequence_data`` on a dataset of these documents."""
+    """Prepare a dataset of these documents."""
     longest = max((len(document.tokens) - 1 for document in documents), default=0)
     if spec.overlong is not Overlong.TRUNCATE and longest > min(spec.max_length, spec.capacity):
         raise Inexpressible("Megatron Bridge has no setting for what becomes of overlong documents")
     tokenizer = TokenIds(eos_id=spec.eos_id, eod=spec.pad_id)
-    with _as_unpacked_dataset(documents):
-        return run(Path("documents.jsonl"), tokenizer, spec, folder, suffix)
+    with _as_unpacked_dataset(documents) as settings:
+        return _run(Path("documents.jsonl"), tokenizer, spec, folder, suffix, **settings)
 
 
-def run(
-    text: Path, tokenizer: object, spec: PackSpec, folder: Path, suffix: str, **dataset_kwargs: object
+def prepare_text(text: Path, tokenizer: object, spec: PackSpec, folder: Path, suffix: str) -> PreparedFiles:
+    """Prepare ``text``, which Bridge opens and tokenises itself, in this process."""
+    if not takes_builder():
+        return _run(text, tokenizer, spec, folder, suffix, dataset_kwargs={"memmap_workers": 1})
+    build = part(Part.OPEN_DATASET)
+
+    def build_here(path: Path, **settings: Any) -> object:
+        return build(path, **(settings | {"memmap_workers": 1}))
+
+    return _run(text, tokenizer, spec, folder, suffix, dataset_builder=build_here)
+
+
+def takes_builder() -> bool:
+    """Whether preparation is told how to open the dataset; before 0.6 it always called one function."""
+    return "dataset_builder" in inspect.signature(part(Part.PREPARE)).parameters
+
+
+def _run(
+    text: Path, tokenizer: object, spec: PackSpec, folder: Path, suffix: str, **settings: object
 ) -> PreparedFiles:
-    """``prepare_packed_sequence_data`` on ``text``, to the file names of ``FinetuningDatasetBuilder``."""
+    """Prepare, to the file names of Bridge's own dataset builder."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / f"training_{spec.capacity}{suffix}"
     metadata = folder / f"{spec.capacity}_metadata.jsonl"
-    bridge("data.datasets.packed_sequence").prepare_packed_sequence_data(
+    part(Part.PREPARE)(
         text,
         rows,
         metadata,
@@ -115,9 +135,9 @@ def run(
         _limit(spec.max_length, spec.capacity),
         seed=spec.seed,
         packing_algorithm=_known(spec.algorithm),
-        dataset_kwargs=dataset_kwargs,
         pad_seq_to_mult=spec.pad_multiple,
         **_one_worker(),
+        **settings,
     )
     return PreparedFiles(rows, tuple(PackingMetadata(**entry) for entry in json.loads(metadata.read_text())))
 
@@ -139,7 +159,7 @@ def _limit(max_length: int, otherwise: int) -> int:
 
 def _one_worker() -> dict[str, int]:
     """Tokenise in this process, where the release has a choice."""
-    parameters = bridge("data.datasets.packed_sequence").tokenize_dataset.__annotations__
+    parameters = inspect.signature(part(Part.TOKENIZE)).parameters
     return {"num_tokenizer_workers": 1} if "num_tokenizer_workers" in parameters else {}
 
 
@@ -173,17 +193,24 @@ class _UnpackedDataset:
 
 
 @contextmanager
-def _as_unpacked_dataset(documents: Sequence[Document]) -> Iterator[None]:
-    """Let ``packed_sequence`` find ``documents`` where it would open and tokenise a file of text."""
+def _as_unpacked_dataset(documents: Sequence[Document]) -> Iterator[dict[str, Any]]:
+    """Let preparation find ``documents`` where it would open and tokenise a file of text.
+
+    Yields:
+        What preparation must be told for that.
+    """
     samples = [_sample(document) for document in documents]
 
-    def create(
-        *, tokenizer: object, seq_length: int, pad_seq_length_to_mult: int = 16, **_settings: object
-    ) -> _UnpackedDataset:
-        return _UnpackedDataset(samples, tokenizer, seq_length, pad_seq_length_to_mult)
+    def create(*_path: Path, tokenizer: object, seq_length: int, **settings: Any) -> _UnpackedDataset:
+        multiple = (settings | settings.get("dataset_kwargs", {})).get("pad_seq_length_to_mult", 16)
+        return _UnpackedDataset(samples, tokenizer, seq_length, multiple)
 
-    with mock.patch.object(bridge("data.datasets.packed_sequence"), "create_sft_dataset", create):
-        yield
+    if takes_builder():
+        yield {"dataset_builder": create}
+        return
+    opener = bridge(place(Part.TOKENIZE).partition(":")[0])
+    with mock.patch.object(opener, "create_sft_dataset", create):
+        yield {}
 
 
 def _sample(document: Document) -> dict[str, Any]:

@@ -33,10 +33,10 @@ class _MegatronTokenizer:
 def prepare_text(
     records: Sequence[Record], tokenizer: Tokenizer, spec: PackSpec, folder: Path, suffix: str
 ) -> PreparedFiles:
-    """``prepare_packed_sequence_data`` on a file of records, which Bridge tokenises and truncates itself."""
+    """Prepare a file of records, which Bridge tokenises and truncates itself."""
     if suffix.endswith(PARQUET) and not has_parquet():
         raise Inexpressible("this release of Megatron Bridge packs into NumPy's format only")
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / "training.jsonl"
     text.write_text("".join(json.dumps(dict(record)) + "\n" for record in records), encoding="utf-8")
-    return offline.run(text, _MegatronTokenizer(tokenizer), spec, folder, suffix, memmap_workers=1)
+    return offline.prepare_text(text, _MegatronTokenizer(tokenizer), spec, folder, suffix)

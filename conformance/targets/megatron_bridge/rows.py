@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import bridge
+from conformance.targets.megatron_bridge.places import Part, has, part, place
 from conformance.targets.megatron_bridge.tokenizer import TokenIds
 from reference_impl.documents import PackedRow
 
@@ -32,28 +31,50 @@ def from_record(record: Mapping[str, Any]) -> PackedRow:
 
 def has_parquet() -> bool:
     """Whether this release packs into Parquet; the oldest ones only know NumPy's format."""
-    return importlib.util.find_spec("megatron.bridge.data.datasets.packed_parquet") is not None
+    return has(Part.WRITE_PARQUET)
 
 
 def write_rows(rows: Sequence[PackedRow], path: Path) -> None:
-    """Write a packed file as ``prepare_packed_sequence_data`` does: Parquet by suffix, else NumPy's pickled format."""
+    """Write a packed file as preparation does: Parquet by suffix, else NumPy's pickled format."""
     records = [to_record(row) for row in rows]
     if path.name.lower().endswith(PARQUET):
-        bridge("data.datasets.packed_parquet").write_packed_parquet(records, path)
+        part(Part.WRITE_PARQUET)(records, path)
     else:
         np.save(path, records)  # pyright: ignore[reportArgumentType] - a list of dicts, as Bridge passes it
 
 
 def read_rows(path: Path) -> tuple[PackedRow, ...]:
     """Rows of a packed file as the packed dataset of its suffix loads them."""
-    dataset = open_dataset(path, TokenIds(0, 0))
+    dataset = open_dataset(path, TokenIds(0, 0), {})
     samples = (dataset[index] for index in range(len(dataset)))
     return tuple(_row(item["input_ids"], item["loss_mask"], item["seq_boundaries"][:-1]) for item in samples)
 
 
-def open_dataset(path: Path, tokenizer: object, **settings: object) -> Any:
-    """The packed dataset that Bridge's own factory chooses for a path."""
-    return bridge("data.datasets.sft").create_sft_dataset(path, tokenizer, **settings)
+def open_dataset(path: Path, tokenizer: object, settings: Mapping[str, Any]) -> Any:
+    """The packed dataset that Bridge's own factory chooses for a path.
+
+    Args:
+        path: the packed file.
+        tokenizer: gives the special tokens.
+        settings: under the names that they have up to Bridge 0.5.
+    """
+    opened = part(Part.OPEN_DATASET)
+    if place(Part.OPEN_DATASET).endswith(":create_sft_dataset"):
+        return opened(path, tokenizer, **settings)
+    rest = dict(settings)
+    width = rest.pop("seq_length", 2048)
+    return opened(
+        path,
+        tokenizer=tokenizer,
+        seq_length=width,
+        packed_sequence_size=width,
+        memmap_workers=1,
+        seed=rest.pop("seed", 1234),
+        pad_cu_seqlens=rest.pop("pad_cu_seqlens", False),
+        pad_seq_to_mult=rest.pop("pad_seq_to_mult", 1),
+        pack_metadata_path=rest.pop("pack_metadata_file_path", None),
+        dataset_kwargs=rest,
+    )
 
 
 def _row(tokens: Any, loss_mask: Any, starts: Any) -> PackedRow:
