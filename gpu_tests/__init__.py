@@ -1,0 +1,1 @@
+"""The same claims on CUDA, TransformerEngine and several ranks; what a machine lacks is skipped by name."""

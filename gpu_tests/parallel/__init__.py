@@ -1,0 +1,1 @@
+"""Context- and tensor-parallel attention over real ranks, forward and backward, written to be read."""

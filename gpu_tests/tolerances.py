@@ -1,0 +1,48 @@
+"""Every constant that decides whether two tensors are equal enough, each with its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A number and where it comes from.
+
+    Attributes:
+        value: the number.
+        source: paper, measurement, standard or upstream test that gives it.
+    """
+
+    value: float
+    source: str
+
+
+NOISE_MULTIPLE = Tolerance(
+    8.0,
+    "Partial results over W ranks are merged in W - 1 roundings, each of the size of the floor at most, and gradients "
+    "sum as many again: 2 * (W - 1) = 6 at W = 4, rounded up to a power of two. Measured on CPU over all cases of "
+    "gpu_tests/cases.py: at most 2.4 floors in float32 and bfloat16.",
+)
+"""How many noise floors a calibrated comparison allows."""
+
+SMALLEST_FLOOR = Tolerance(
+    1.0,
+    "IEEE 754: one unit in the last place of the largest entry is what rounding the exact result costs; a floor that "
+    "was measured lower was measured on lucky numbers.",
+)
+"""Least noise floor, in machine epsilons of the dtype times the largest entry."""
+
+SIMILARITY = Tolerance(
+    0.999,
+    "Megatron-Core tests/unit_tests/transformer/test_thd_correctness.py: least cosine similarity of outputs and "
+    "gradients between a THD and an SBHD run.",
+)
+"""Least cosine of two results that were computed in different orders by different kernels."""
+
+SIMILAR_NORM = Tolerance(
+    0.01,
+    "TransformerEngine tests/pytorch/attention/run_attention_with_cp.py: root mean square error allowed between a "
+    "context-parallel run and one on a single GPU. A cosine alone does not see a wrong scale.",
+)
+"""Largest relative difference of the norms of two similar results."""
