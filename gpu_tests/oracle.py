@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from gpu_tests.cases import Case
 from properties.segments import is_padding
+from reference_impl.attention import attention
 from reference_impl.batches import Layout
 
 GARBAGE = 30.0
@@ -65,34 +65,8 @@ def plain(case: Case) -> Results:
 
 
 def attend(streams: Streams, layout: Layout, *, causal: bool) -> Results:
-    """Output and gradients of softmax(q k^T / sqrt(D)) v per document; 0 at padding."""
+    """Output and gradients of the reference; 0 at padding."""
     q, k, v = (x.detach().clone().requires_grad_() for x in (streams.q, streams.k, streams.v))
-    out = torch.zeros_like(streams.q)
-    for start, length in documents(layout):
-        span = slice(start, start + length)
-        out = out.index_put(
-            (torch.arange(start, start + length),), one_document(q[span], k[span], v[span], causal=causal)
-        )
-    if out.requires_grad:
-        out.backward(streams.d_out)
-    gradients = {
-        f"d_{name}": torch.zeros_like(x) if x.grad is None else x.grad
-        for name, x in zip("qkv", (q, k, v), strict=True)
-    }
-    return {"out": out.detach(), **gradients}
-
-
-def documents(layout: Layout) -> Iterator[tuple[int, int]]:
-    """First slot and valid length of each document that has a token."""
-    for start, begin, end in zip(layout.padded[:-1], layout.valid[:-1], layout.valid[1:], strict=True):
-        if end > begin:
-            yield int(start), int(end - begin)
-
-
-def one_document(q: Tensor, k: Tensor, v: Tensor, *, causal: bool) -> Tensor:
-    """Attention among the tokens of one document, (L, H, D) each."""
-    scores = torch.einsum("qhd,khd->hqk", q, k) * q.shape[-1] ** -0.5
-    if causal:
-        later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
-        scores = scores.masked_fill(later, -torch.inf)
-    return torch.einsum("hqk,khd->qhd", scores.softmax(-1), v)
+    out = attention(q, k, v, layout, causal=causal)
+    gradients = torch.autograd.grad(out, (q, k, v), streams.d_out)
+    return {"out": out.detach(), **dict(zip(("d_q", "d_k", "d_v"), gradients, strict=True))}

@@ -12,6 +12,7 @@ from gpu_tests.programs.attention import attention, layer, layer_weights
 from gpu_tests.programs.slicing import slicing
 from gpu_tests.ranks import Runner
 from properties.segments import is_padding, owned_slots
+from reference_impl.attention import attention as reference_attention
 
 
 def check_slicing(runner: Runner, target: str, case: Case) -> None:
@@ -64,12 +65,8 @@ def check_layer(runner: Runner, target: str, case: Case) -> None:
 def one_rank_layer(case: Case, x: Tensor, w_qkv: Tensor, w_out: Tensor, d_out: Tensor) -> dict[str, Tensor]:
     """The layer of ``programs.attention.layer`` on each document alone."""
     x, w_qkv, w_out = (value.detach().clone().requires_grad_() for value in (x, w_qkv, w_out))
-    out = torch.zeros_like(x)
-    for start, length in oracle.documents(case.layout):
-        places = torch.arange(start, start + length)
-        q, k, v = torch.einsum("th,cndh->ctnd", x[places], w_qkv)
-        attended = oracle.one_document(q, k, v, causal=case.causal)
-        out = out.index_put((places,), torch.einsum("tnd,ndh->th", attended, w_out))
+    q, k, v = torch.einsum("th,cndh->ctnd", x, w_qkv)
+    out = torch.einsum("tnd,ndh->th", reference_attention(q, k, v, case.layout, causal=case.causal), w_out)
     d_x, d_w_qkv, d_w_out = torch.autograd.grad(out, (x, w_qkv, w_out), d_out)
     return {"out": out.detach(), "d_x": d_x, "d_w_qkv": d_w_qkv, "d_w_out": d_w_out}
 

@@ -46,3 +46,10 @@ SIMILAR_NORM = Tolerance(
     "context-parallel run and one on a single GPU. A cosine alone does not see a wrong scale.",
 )
 """Largest relative difference of the norms of two similar results."""
+
+FLOAT64_ROUNDINGS = Tolerance(
+    256.0,
+    "IEEE 754: a sum of n numbers is off by at most n - 1 roundings; a gradient of the training step sums over at "
+    "most 128 slots of a stream, forward and backward.",
+)
+"""Noise floor of a training step in float64, in machine epsilons of the largest entry."""
