@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import track
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from conformance import kill_matrix
+from conformance import kill_matrix, museum_report
 from conformance.cases import write_atomically
 from conformance.exit_codes import ExitCode
-from conformance.kill_matrix import Kill, Matrix
+from conformance.kill_matrix import Matrix
+from conformance.many import Workers
+from conformance.museum_report import BugRow, Report
+from conformance.reports import museum as page
+from conformance.smallest import smallest
 from properties.museum import museum as all_bugs
 
 
@@ -25,7 +29,8 @@ def museum(
     every: Annotated[bool, typer.Option("--all", help="Every law, not only those that concern the bug.")] = False,
     jobs: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
     seed: Annotated[int, typer.Option(help="Shifts all draws.")] = 0,
-    report: Annotated[Path | None, typer.Option(metavar="DIR", help="Write museum.json here.")] = None,
+    seeds: Annotated[int, typer.Option(min=0, help="Further seeds, for the figures of how soon bugs are found.")] = 0,
+    report: Annotated[Path | None, typer.Option(metavar="DIR", help="Write museum.json and museum.html here.")] = None,
 ) -> None:
     """Run every re-created bug against the laws: each must be caught."""
     known = all_bugs()
@@ -34,39 +39,89 @@ def museum(
     if unknown:
         Console(stderr=True).print(Text(f"packproof: no bug {', '.join(unknown)}: see `packproof list bugs`"))
         raise typer.Exit(ExitCode.USAGE)
-    chosen = bug or list(known)
-    rows = list(
-        track(
-            kill_matrix.matrix(chosen, every=every, jobs=min(jobs, len(chosen)), seed=seed),
-            total=len(chosen), description="museum", console=Console(stderr=True), transient=True,
-        )
-    )  # fmt: skip
+    found = _run(tuple(dict.fromkeys(bug or known)), every=every, jobs=jobs, seed=seed, seeds=seeds, whole=not bug)
     if report:
-        write_atomically(report / "museum.json", kill_matrix.to_json(rows, seed))
-    found = Matrix(seed, tuple(itertools.chain(*rows)))
-    console.print(_table(found, chosen))
-    if found.idle and not bug:
-        console.print(Text(f"laws that caught nothing: {', '.join(found.idle)}", style="yellow"), soft_wrap=True)
-    survivors = [name for name in chosen if not found.killers(name)]
-    console.print(f"{len(chosen) - len(survivors)} passed, {len(survivors)} failed, 0 skipped")
-    raise typer.Exit(ExitCode.DEVIATION if survivors else ExitCode.OK)
+        write_atomically(report / "museum.json", museum_report.to_json(found))
+        page.write(found, report / "museum.html")
+    console.print(_table(found))
+    for line, style in _notes(found):
+        console.print(Text(line, style=style), soft_wrap=True)
+    console.print(f"{len(found.bugs) - len(found.survivors)} passed, {len(found.survivors)} failed, 0 skipped")
+    raise typer.Exit(_exit_code(found))
 
 
-def _table(found: Matrix, bugs: list[str]) -> Table:
+def _run(bugs: tuple[str, ...], *, every: bool, jobs: int, seed: int, seeds: int, whole: bool) -> Report:
+    started = time.perf_counter()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("museum")
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        with Workers(jobs, show) as workers:
+            matrix = kill_matrix.matrix(bugs, workers, every=every, seed=seed, laws_too=whole)
+            searches = workers.map("smallest cases", smallest, _searches(matrix, seeds))
+    return museum_report.report(matrix, searches, time.perf_counter() - started, whole=whole)
+
+
+def _searches(matrix: Matrix, seeds: int) -> list[tuple[str, str, int]]:
+    """Bug, law and seed of every search: the matrix's seed first, for the case that is shown."""
+    chosen = [(bug, killers[0].law) for bug in matrix.bugs if (killers := matrix.killers(bug))]
+    return [(bug, law, matrix.seed + shift) for shift in range(seeds + 1) for bug, law in chosen]
+
+
+def _table(found: Report) -> Table:
     table = Table("bug", "caught by", "after", "what broke")
-    for name in bugs:
-        killers = found.killers(name)
-        if killers:
-            table.add_row(Text(name), Text(_laws(killers)), str(killers[0].examples), Text(_claim(killers[0])))
+    for row in found.bugs:
+        if row.killers:
+            table.add_row(Text(row.id), Text(_laws(row)), _after(row), Text(_claim(row)))
         else:
-            table.add_row(Text(name, style="bold red"), Text("nothing: it survives", style="bold red"), "", "")
+            table.add_row(Text(row.id, style="bold red"), Text("nothing: it survives", style="bold red"), "", "")
     return table
 
 
-def _laws(killers: tuple[Kill, ...]) -> str:
-    shown = ", ".join(kill.law for kill in killers[:3])
-    return shown if len(killers) <= 3 else f"{shown} and {len(killers) - 3} more"
+def _notes(found: Report) -> list[tuple[str, str]]:
+    """Lines below the table, each with its style."""
+    notes: list[tuple[str, str]] = []
+    if found.figures:
+        figures = found.figures
+        notes.append(
+            (
+                f"{figures.searches} searches: median {figures.median_examples:g} examples, at most"
+                f" {figures.maximum_examples} ({figures.slowest}); median {figures.median_seconds:.2f} s to a shrunk"
+                f" case; {len(figures.missed)} missed",
+                "",
+            )
+        )
+    guarding = [key for key, guards in found.idle.items() if guards]
+    silent = [key for key, guards in found.idle.items() if not guards]
+    if guarding:
+        notes.append((f"laws that guard what no known bug touches: {', '.join(guarding)}", ""))
+    if silent:
+        notes.append((f"laws that caught nothing and guard nothing named: {', '.join(silent)}", "bold red"))
+    notes += [(f"not decided: {pair}: {why}", "bold red") for pair, why in found.errors.items()]
+    if found.survivors:
+        notes.append((f"no law catches {', '.join(found.survivors)}", "bold red"))
+    return notes
 
 
-def _claim(kill: Kill) -> str:
-    return kill.smallest.partition("\n")[0].removeprefix("does not hold: ")
+def _exit_code(found: Report) -> ExitCode:
+    if found.errors:
+        return ExitCode.HARNESS
+    idle = any(not guards for guards in found.idle.values())
+    return ExitCode.DEVIATION if found.survivors or idle else ExitCode.OK
+
+
+def _laws(row: BugRow) -> str:
+    shown = ", ".join(killer.law for killer in row.killers[:3])
+    return shown if len(row.killers) <= 3 else f"{shown} and {len(row.killers) - 3} more"
+
+
+def _after(row: BugRow) -> str:
+    return str(row.smallest.examples) if row.smallest and row.smallest.examples else ""
+
+
+def _claim(row: BugRow) -> str:
+    message = row.smallest.message if row.smallest else ""
+    return message.partition("\n")[0].removeprefix("does not hold: ")

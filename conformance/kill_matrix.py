@@ -1,17 +1,30 @@
-"""`packproof museum`: every re-created bug against the laws that concern it."""
+"""The kill matrix: every re-created bug against the laws that come to what it breaks.
+
+Every law's inputs are drawn once and put to all bugs that it comes to: a few inputs for everything, then more for the
+bugs that survived and for the laws that caught nothing.
+"""
 
 from __future__ import annotations
 
-import itertools
-import multiprocessing
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
+import numpy as np
 
+from conformance.many import Workers
 from properties.law import Law, Verdict, catalogue
 from properties.museum import Bug, museum
-from properties.profiles import DEFAULT, profile
+from properties.tracing import concerns, drawn
+from reference_impl.interface import Op
+
+GLANCE, SEARCH = 8, 50
+"""Inputs of a law that are put to every bug; to bugs that survive them, and to laws that caught nothing."""
+
+DEAR = {Op.PREPARE_TEXT}
+"""Laws that need these prepare real text anew for each bug: they are put to bugs that no other law has caught."""
 
 
 class Kill(msgspec.Struct, frozen=True):
@@ -20,85 +33,132 @@ class Kill(msgspec.Struct, frozen=True):
     Attributes:
         bug: id of the bug.
         law: key of the law.
-        killed: whether the law fails on the bug.
-        examples: number of the first failing example, None when none failed.
-        seconds: wall time, shrinking included.
-        smallest: the shrunk failure in words, "" when there is none.
+        tried: inputs that were put to the bug.
+        failed: how many of them broke the law.
+        first: number of the first that did, None if none did.
+        error: why the law could not be decided; "" normally.
     """
 
     bug: str
     law: str
-    killed: bool
-    examples: int | None
-    seconds: float
-    smallest: str = ""
+    tried: int
+    failed: int
+    first: int | None
+    error: str = ""
+
+    @property
+    def killed(self) -> bool:
+        """Whether the law caught the bug."""
+        return self.failed > 0
 
 
-class Matrix(msgspec.Struct, frozen=True):
-    """The kill matrix.
+@dataclass(frozen=True)
+class Matrix:
+    """All kills of a run.
 
     Attributes:
+        bugs: ids, in order.
         seed: of the draws.
-        kills: one entry per bug and law that was run.
+        kills: one entry per law and bug that it comes to.
     """
 
+    bugs: tuple[str, ...]
     seed: int
     kills: tuple[Kill, ...]
 
     def killers(self, bug: str) -> tuple[Kill, ...]:
-        """Laws that caught a bug, the quickest first."""
-        found = [kill for kill in self.kills if kill.bug == bug and kill.killed]
-        return tuple(sorted(found, key=lambda kill: kill.examples or 0))
+        """Laws that caught a bug; the one that fails on the largest share of its inputs comes first."""
+        return tuple(sorted((kill for kill in self._of.get(bug, ()) if kill.killed), key=_rank))
 
-    @property
+    @cached_property
     def survivors(self) -> tuple[str, ...]:
         """Bugs that no law caught."""
-        return tuple(bug for bug in dict.fromkeys(kill.bug for kill in self.kills) if not self.killers(bug))
+        return tuple(bug for bug in self.bugs if not any(kill.killed for kill in self._of.get(bug, ())))
 
-    @property
+    @cached_property
     def idle(self) -> tuple[str, ...]:
-        """Laws that caught nothing."""
+        """Laws that caught nothing, those that come to no bug at all included."""
         busy = {kill.law for kill in self.kills if kill.killed}
-        return tuple(sorted({kill.law for kill in self.kills} - busy))
+        return tuple(key for key in catalogue() if key not in busy)
+
+    @cached_property
+    def errors(self) -> tuple[Kill, ...]:
+        """What could not be decided."""
+        return tuple(kill for kill in self.kills if kill.error)
+
+    @cached_property
+    def _of(self) -> Mapping[str, Sequence[Kill]]:
+        grouped: defaultdict[str, list[Kill]] = defaultdict(list)
+        for kill in self.kills:
+            grouped[kill.bug].append(kill)
+        return grouped
 
 
-def laws_for(bug: Bug, *, every: bool = False) -> list[Law]:
-    """Laws that need an operation which the bug breaks; all laws with ``every``."""
-    return [law for law in catalogue().values() if every or law.needs & bug.overrides]
+def matrix(
+    bugs: Iterable[str], workers: Workers, *, every: bool = False, seed: int = 0, laws_too: bool = True
+) -> Matrix:
+    """Put bugs to the laws: all at a glance, then what nothing was found for.
+
+    Args:
+        bugs: ids.
+        workers: who does it.
+        every: every law, not only those that come to what a bug breaks.
+        seed: shifts all draws.
+        laws_too: whether laws that caught nothing at a glance are tried harder; some bugs say nothing about laws.
+    """
+    chosen = tuple(bugs)
+    laws = catalogue()
+    cheap = [key for key, law in laws.items() if not law.needs & DEAR]
+    rows = workers.map("bugs at a glance", screen, [(key, chosen, every, GLANCE, seed) for key in cheap])
+    found = Matrix(chosen, seed, tuple(kill for row in rows for kill in row))
+    busy = {kill.law for kill in found.kills if kill.killed}
+    idle = workers.map("idle laws", first_catch, [(key, chosen, seed) for key in laws if laws_too and key not in busy])
+    hidden = [(key, found.survivors, every, SEARCH, seed) for key in laws if found.survivors]
+    rows = workers.map("surviving bugs", screen, hidden)
+    newer = [kill for kill in idle if kill] + [kill for row in rows for kill in row]
+    kills = {(kill.law, kill.bug): kill for kill in (*found.kills, *newer)}
+    return Matrix(chosen, seed, tuple(kills.values()))
 
 
-def matrix(bugs: Iterable[str], *, every: bool = False, jobs: int = 1, seed: int = 0) -> Iterator[tuple[Kill, ...]]:
-    """Run the matrix, one bug at a time per process, and yield each bug's row as it is done."""
-    arguments = [(bug, every, seed) for bug in bugs]
-    if jobs == 1:
-        yield from itertools.starmap(row, arguments)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(row, *zip(*arguments, strict=True))
+def screen(key: str, bugs: Sequence[str], every: bool, number: int, seed: int) -> tuple[Kill, ...]:
+    """One law on the bugs that it comes to, on its first inputs."""
+    law = catalogue()[key]
+    subjects = [museum()[bug] for bug in bugs]
+    return tuple(tried(law, bug, number, seed) for bug in subjects if every or concerns(law, bug))
 
 
-def row(bug_id: str, every: bool = False, seed: int = 0) -> tuple[Kill, ...]:
-    """One bug against its laws."""
-    bug = museum()[bug_id]
+def tried(law: Law, bug: Bug, number: int, seed: int) -> Kill:
+    """One law on one bug, on its first inputs."""
     implementation = bug.implementation()
-    settings = profile(DEFAULT)
-    kills: list[Kill] = []
-    for law in laws_for(bug, every=every):
-        outcome = law.run(implementation, profile=settings, run_seed=seed)
-        killed = outcome.verdict is Verdict.FAILED
-        kills.append(
-            Kill(
-                bug_id,
-                law.key,
-                killed,
-                outcome.first_failure_at if killed else None,
-                round(outcome.seconds, 4),
-                outcome.message if killed else "",
-            )
-        )
-    return tuple(kills)
+    examples, failed, first = 0, 0, None
+    for inputs in drawn(law.key, number, seed):
+        with np.errstate(all="ignore"):  # a bug may divide by zero, and then its result is judged
+            outcome = law.replay(implementation, inputs)
+        if outcome.verdict is Verdict.HARNESS_ERROR:
+            return Kill(bug.id, law.key, examples, failed, first, outcome.message)
+        examples += outcome.examples
+        if outcome.verdict is Verdict.FAILED:
+            failed += 1
+            first = first or examples
+    return Kill(bug.id, law.key, examples, failed, first)
 
 
-def to_json(rows: Sequence[Sequence[Kill]], seed: int) -> bytes:
-    """The matrix as JSON."""
-    return msgspec.json.format(msgspec.json.encode(Matrix(seed, tuple(itertools.chain(*rows)))), indent=1)
+def first_catch(key: str, bugs: Sequence[str], seed: int) -> Kill | None:
+    """The first bug that a law catches, those first that break what it needs itself; None if it catches none.
+
+    All bugs are put to one input before the next one is drawn: most are caught by the first that comes to them.
+    """
+    law = catalogue()[key]
+    subjects = [bug for bug in (museum()[id] for id in bugs) if concerns(law, bug)]
+    subjects.sort(key=lambda bug: not law.needs & bug.overrides)
+    implementations = [bug.implementation() for bug in subjects]
+    for number, inputs in enumerate(drawn(key, SEARCH, seed), 1):
+        for bug, implementation in zip(subjects, implementations, strict=True):
+            if law.replay(implementation, inputs).verdict is Verdict.FAILED:
+                return Kill(bug.id, key, number, 1, number)
+    return None
+
+
+def _rank(kill: Kill) -> tuple[float, int, bool, str]:
+    needs = catalogue()[kill.law].needs
+    return (-kill.failed / kill.tried, kill.first or 0, not needs & museum()[kill.bug].overrides, kill.law)

@@ -20,12 +20,13 @@ import time
 import typing
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable, UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
@@ -111,6 +112,10 @@ class _Stop(BaseException):
         self.outcome = outcome
 
 
+class _Enough(BaseException):
+    """Leaves Hypothesis when enough inputs are drawn."""
+
+
 @dataclass
 class _Tally:
     examples: int = 0
@@ -145,6 +150,7 @@ class Law:
         needs: operations that it calls.
         sources: invariants, corpus entries, documents.
         activity: see ``Activity``.
+        guards: what it protects, where no known bug is caught by it; "" for a law that catches one.
         check: the law as a plain function of the implementation and its inputs.
         strategies: how inputs are drawn; a law without any is run once.
     """
@@ -157,6 +163,7 @@ class Law:
     needs: frozenset[Op]
     sources: tuple[str, ...]
     activity: Activity | None
+    guards: str
     check: Callable[..., None]
     strategies: Mapping[str, SearchStrategy[Any]]
 
@@ -213,13 +220,32 @@ class Law:
             outcome = self._failed(tally, error, watched)
         return tally.measured(outcome, started)
 
+    def draw(self, number: int, *, profile: settings | None = None, run_seed: int = 0) -> list[Inputs]:
+        """The first inputs that ``run`` tries with the same profile and seed on something that obeys the law.
+
+        Fewer than ``number`` when the strategies have no more, or the profile asks for fewer examples.
+        """
+        if not self.strategies:
+            return [{}]
+        chosen = profile or settings.get_profile(settings.get_current_profile_name())
+        inputs: list[Inputs] = []
+
+        def example(**values: object) -> None:
+            inputs.append(values)
+            if len(inputs) >= number:
+                raise _Enough
+
+        with suppress(_Enough):
+            self._given(example, chosen, run_seed)()
+        return inputs
+
     def replay(self, implementation: Implementation, inputs: Inputs) -> Outcome:
-        """Run the law on one recorded input."""
+        """Run the law on one recorded input, which stays as it is."""
         tally = _Tally()
         watched = Watched(implementation)
         started = time.perf_counter()
         try:
-            self._example(watched, tally, inputs)
+            self._example(watched, tally, copy.deepcopy(dict(inputs)), inputs)
             outcome = Outcome(Verdict.PASSED)
         except _Stop as stop:
             outcome = stop.outcome
@@ -231,16 +257,23 @@ class Law:
 
     def _search(self, watched: Watched, tally: _Tally, profile: settings, run_seed: int) -> None:
         def example(**inputs: object) -> None:
-            self._example(watched, tally, inputs)
+            self._example(watched, tally, inputs, copy.deepcopy(inputs))
 
+        self._given(example, profile, run_seed)()
+
+    def _given(self, example: Callable[..., None], profile: settings, run_seed: int) -> Callable[[], None]:
+        """The search as Hypothesis runs it, without its own explanation, which is slow and which nothing shows."""
         example.__name__ = re.sub(r"\W", "_", self.key)  # Hypothesis keys its example database by name
-        quiet = settings(profile, suppress_health_check=ALL_CHECKS, report_multiple_bugs=False, deadline=None)
+        phases = tuple(phase for phase in profile.phases if phase is not Phase.explain)
+        quiet = settings(
+            profile, suppress_health_check=ALL_CHECKS, report_multiple_bugs=False, deadline=None, phases=phases
+        )
         number = zlib.crc32(self.key.encode()) ^ run_seed
-        seed(number)(quiet(given(**self.strategies)(example)))()
+        return seed(number)(quiet(given(**self.strategies)(example)))
 
-    def _example(self, watched: Watched, tally: _Tally, inputs: Inputs) -> None:
+    def _example(self, watched: Watched, tally: _Tally, inputs: Inputs, original: Inputs) -> None:
+        """Run the check on ``inputs``; a target may change them, and the case must not change with them."""
         watched.forget()
-        original = copy.deepcopy(dict(inputs))  # a target may change its arguments; the case must not change with them
         try:
             self.check(watched, **inputs)
         except UnsatisfiedAssumption:
@@ -305,6 +338,7 @@ def law(
     sources: Iterable[str],
     facet: str = "",
     activity: Activity | None = None,
+    guards: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a Hypothesis test as a law; see the module's docstring.
 
@@ -323,6 +357,7 @@ def law(
             needs=frozenset(needs),
             sources=tuple(sources),
             activity=activity,
+            guards=guards,
             check=check,
             strategies=strategies,
         )
