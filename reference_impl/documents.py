@@ -42,6 +42,7 @@ class Overlong(StrEnum):
     TRUNCATE = "truncate"
     DROP = "drop"
     REJECT = "reject"
+    SPLIT = "split"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +156,7 @@ class Fate(StrEnum):
     KEPT = "kept"
     TRUNCATED = "truncated"
     DROPPED = "dropped"
+    SPLIT = "split"
 
 
 @dataclass(frozen=True)
@@ -163,15 +165,19 @@ class LedgerEntry:
 
     Attributes:
         document: index of the document in the input.
-        fate: kept whole, truncated or dropped.
-        row: index of its row, None when dropped.
+        fate: kept whole, truncated, split or dropped.
+        row: index of its row, None when dropped; of the first part when split.
         segment: index of its segment inside the row, None when dropped.
+        padding: slots of alignment padding behind it, those of all parts together.
+        rest: row and segment of the further parts of a split document, in order.
     """
 
     document: int
     fate: Fate
     row: int | None
     segment: int | None
+    padding: int = 0
+    rest: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

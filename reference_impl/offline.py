@@ -6,8 +6,7 @@
     bins           (4, 4) (4)                            capacity 8
     fill           c c c c . a a a a a | b b b . .       any document of the right length takes a place
 
-Sources: Megatron Bridge ``data/datasets/packing_utils.py`` and ``packed_sequence.py``, with the padding rule of its
-PR #4598 and the seeding of its PR #4891.
+Source: Megatron Bridge ``data/datasets/packing_utils.py``, with the seeding of its PR #4891.
 """
 
 from __future__ import annotations
@@ -23,11 +22,8 @@ from reference_impl.documents import (
     Bins,
     BoolArray,
     Document,
-    Fate,
     Histogram,
     IntArray,
-    LedgerEntry,
-    Overlong,
     PackedDataset,
     PackedRow,
     PackingMetadata,
@@ -37,12 +33,8 @@ from reference_impl.documents import (
 from reference_impl.errors import PackingError
 from reference_impl.interface import Implementation
 from reference_impl.lengths import checked_lengths, random_stream
-
-Places = tuple[tuple[int, ...], ...]
-"""Documents by row, both in order: what ``Bins`` holds for lengths."""
-
-NO_TOKEN = -1
-"""Runtime length of a document without a single token."""
+from reference_impl.one_document import NO_TOKEN, real_length, runtime_length, trainable
+from reference_impl.parts import Places, ledger_of, longest_allowed, parts_of
 
 
 class SpentSeed(int):
@@ -65,91 +57,6 @@ class SpentSeed(int):
         stream = random_stream(self)
         stream.shuffle(np.arange(self.shuffled))
         return stream
-
-
-# Documents -----------------------------------------------------------------------------------------------------------
-
-
-def runtime_length(document: Document) -> int:
-    """Slots that a document fills: one less than its stored tokens, and ``NO_TOKEN`` when it has none."""
-    return int(document.tokens.size) - 1
-
-
-def real_length(document: Document) -> int:
-    """Stored tokens of a document that are not alignment padding.
-
-    Raises:
-        PackingError: ``valid`` is not from 0 to the number of tokens.
-    """
-    if document.valid is None:
-        return int(document.tokens.size)
-    if not 0 <= document.valid <= document.tokens.size:
-        raise PackingError("valid", document.valid, f"must be from 0 to the {document.tokens.size} tokens")
-    return document.valid
-
-
-def trainable(document: Document) -> BoolArray | None:
-    """True where a stored token is a trainable target (L,); padding never is. None when the document does not say.
-
-    Raises:
-        PackingError: the loss mask has another length than the tokens, or ``answer_start`` is negative.
-    """
-    stored = np.arange(document.tokens.size)
-    if document.loss_mask is not None:
-        if document.loss_mask.shape != document.tokens.shape:
-            raise PackingError("loss_mask", document.loss_mask.shape, f"must have {stored.size} entries like tokens")
-        mask = document.loss_mask.astype(np.bool_)
-    elif document.answer_start is not None:
-        if document.answer_start < 0:
-            raise PackingError("answer_start", document.answer_start, "must not be negative")
-        mask = stored >= document.answer_start
-    else:
-        return None
-    return mask & (stored < real_length(document))
-
-
-def length_limit(max_length: int, multiple: int | None) -> int:
-    """Longest runtime length: the last multiple within ``max_length``.
-
-    Raises:
-        PackingError: no positive multiple fits into ``max_length``, or ``multiple`` is below 1.
-    """
-    step = 1 if multiple is None else multiple
-    if step < 1:
-        raise PackingError("multiple", multiple, "must be at least 1, or None")
-    if max_length < step:
-        raise PackingError("max_length", max_length, f"must hold at least one multiple of {step}")
-    return max_length // step * step
-
-
-def pad_document(document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
-    """Pad the runtime length to the next multiple, or truncate it to the last one within ``max_length``.
-
-        multiple 4, max_length 10      stored 5  -> 5       runtime 4 is a multiple already
-                                       stored 6  -> 9       runtime 5 -> 8
-                                       stored 11 -> 9       runtime 10 -> 8, the last that fits
-
-    The rule counts runtime slots, not stored tokens (Megatron Bridge PR #4598).
-
-    Returns:
-        A document with ``valid`` set, and with an explicit loss mask if it had one in either form. One without a token
-        becomes a single token of padding, which fills no slot.
-
-    Raises:
-        PackingError: no positive multiple fits into ``max_length``, ``multiple`` is below 1, or the document
-            contradicts itself.
-    """
-    limit = length_limit(max_length, multiple)
-    step = 1 if multiple is None else multiple
-    length = max(runtime_length(document), 0)
-    stored = min(-(-length // step) * step, limit) + 1
-    tokens = np.full(stored, pad_id, dtype=np.int64)
-    kept = min(stored, document.tokens.size)
-    tokens[:kept] = document.tokens[:kept]
-    mask = trainable(document)
-    if mask is not None:
-        mask = np.append(mask[:kept], np.zeros(stored - kept, dtype=np.bool_))
-    return Document(tokens, mask, valid=min(real_length(document), stored))
 
 
 # Lengths and bins ----------------------------------------------------------------------------------------------------
@@ -288,7 +195,7 @@ def packed_row(documents: Sequence[Document]) -> PackedRow:
 
 
 def pack_documents(operations: Implementation, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:
-    """Pad or truncate, assign, fill, and keep a ledger of what became of every document.
+    """Cut, pad, assign, fill, and keep a ledger of what became of every document.
 
     Args:
         operations: whose ``pad_document``, ``histogram``, ``packing_strategy`` and ``fill`` are used.
@@ -298,13 +205,12 @@ def pack_documents(operations: Implementation, documents: Sequence[Document], sp
     Raises:
         PackingError: there is no document left to pack, or the overlong policy is to reject and one is overlong.
     """
-    if spec.capacity < 1:
-        raise PackingError("capacity", spec.capacity, "must be at least 1")
-    longest = min(spec.max_length, spec.capacity)
-    kept = _within_limit(documents, length_limit(longest, spec.pad_multiple), spec.overlong)
-    if not kept:
-        raise PackingError("documents", len(documents), "must leave a document to pack")
-    padded = [operations.pad_document(documents[index], longest, spec.pad_multiple, spec.pad_id) for index in kept]
+    longest = longest_allowed(spec)
+    parts = parts_of(documents, spec)
+    padded = [
+        operations.pad_document(part.of(documents[part.document]), longest, spec.pad_multiple, spec.pad_id)
+        for part in parts
+    ]
     lengths = np.array([runtime_length(document) for document in padded], dtype=np.int64)
     counts = operations.histogram(lengths, longest).counts
     strategy = operations.packing_strategy(counts, spec.capacity, spec.algorithm, spec.seed)
@@ -312,23 +218,5 @@ def pack_documents(operations: Implementation, documents: Sequence[Document], sp
     if spec.algorithm == Algorithm.FIRST_FIT_SHUFFLE:
         seed = SpentSeed(spec.seed, shuffled=len(padded))
     rows = operations.fill(padded, strategy.bins, spec.capacity, spec.pad_id, seed)
-    ledger = [LedgerEntry(index, Fate.DROPPED, None, None) for index in range(len(documents))]
-    for row, places in enumerate(place([int(length) for length in lengths], strategy.bins, seed)):
-        for segment, position in enumerate(places):
-            index = kept[position]
-            is_whole = real_length(padded[position]) >= real_length(documents[index])
-            fate = Fate.KEPT if is_whole else Fate.TRUNCATED
-            ledger[index] = LedgerEntry(index, fate, row, segment)
-    return PackedDataset(rows, strategy.metadata, tuple(ledger))
-
-
-def _within_limit(documents: Sequence[Document], limit: int, overlong: Overlong) -> list[int]:
-    """Indices of the documents that are packed, whole or truncated."""
-    kept: list[int] = []
-    for index, document in enumerate(documents):
-        length = runtime_length(document)
-        if length > limit and overlong == Overlong.REJECT:
-            raise PackingError(f"documents[{index}]", f"{length} slots", f"must not be longer than {limit} slots")
-        if length != NO_TOKEN and (length <= limit or overlong == Overlong.TRUNCATE):
-            kept.append(index)
-    return kept
+    places = place([int(length) for length in lengths], strategy.bins, seed)
+    return PackedDataset(rows, strategy.metadata, ledger_of(documents, parts, padded, places))

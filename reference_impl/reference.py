@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, override
 
 from reference_impl import bins as first_fit
-from reference_impl import collate, context_parallel, in_batch, offline, rows_io, rules, thd
+from reference_impl import collate, context_parallel, in_batch, offline, one_document, rows_io, rules, thd
 from reference_impl.batches import (
     BoundaryMetadata,
     CollateSpec,
@@ -73,7 +73,7 @@ class ReferenceImplementation(Implementation):
 
     @override
     def pad_document(self, document: Document, max_length: int, multiple: int | None, pad_id: int) -> Document:
-        return offline.pad_document(document, max_length, multiple, pad_id)
+        return one_document.pad_document(document, max_length, multiple, pad_id)
 
     @override
     def pack_documents(self, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:

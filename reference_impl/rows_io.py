@@ -1,13 +1,7 @@
 """Packed rows on disk: Parquet, and the pickled NumPy format of older Megatron Bridge releases.
 
-    column         type           holds
-    input_ids      list<int64>    stored tokens
-    loss_mask      list<int8>     1 where the next token is trained on
-    seq_start_id   list<int64>    stored offset of each document
-    valid_length   list<int64>    stored length of each document without padding; only when a row knows it
-
-The first three are Megatron Bridge's (``data/datasets/packed_parquet.py``; ``.npy``: an object array of dicts with the
-same keys); the last one is ours, and Bridge's readers ignore it.
+The columns are those of ``reference_impl.parquet_rows``; an ``.npy`` file is an object array of dicts with the same
+keys.
 """
 
 from __future__ import annotations
@@ -23,9 +17,7 @@ import numpy as np
 
 from reference_impl.documents import IntArray, PackedRow
 from reference_impl.errors import PackingError
-
-REQUIRED = ("input_ids", "loss_mask", "seq_start_id")
-VALID_LENGTH = "valid_length"
+from reference_impl.parquet_rows import REQUIRED, VALID_LENGTH, groups_of, read_columns, write_groups
 
 _NUMPY_RECONSTRUCTION = {
     (module, name)
@@ -143,56 +135,6 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-# Parquet -------------------------------------------------------------------------------------------------------------
-
-
-def _write_parquet(rows: Sequence[PackedRow], file: IO[bytes]) -> None:
-    # pyarrow has no type stubs, and only files need it.
-    pyarrow: Any = importlib.import_module("pyarrow")
-    parquet: Any = importlib.import_module("pyarrow.parquet")
-    integers = pyarrow.list_(pyarrow.int64())
-    columns = {
-        "input_ids": pyarrow.array([row.tokens for row in rows], type=integers),
-        "loss_mask": pyarrow.array(
-            [row.loss_mask.astype(np.int8) for row in rows], type=pyarrow.list_(pyarrow.int8())
-        ),
-        "seq_start_id": pyarrow.array([row.starts for row in rows], type=integers),
-    }
-    if any(row.valid is not None for row in rows):
-        columns[VALID_LENGTH] = pyarrow.array([row.valid for row in rows], type=integers)
-    # Readers load whole row groups; 500 rows is what Megatron Bridge writes.
-    parquet.write_table(pyarrow.table(columns), file, row_group_size=500)
-
-
-def _read_parquet(path: Path) -> tuple[PackedRow, ...]:
-    parquet: Any = importlib.import_module("pyarrow.parquet")
-    with parquet.ParquetFile(path) as file:
-        names: list[str] = list(file.schema_arrow.names)
-        missing = [name for name in REQUIRED if name not in names]
-        if missing:
-            raise PackingError("columns", names, f"must include {', '.join(missing)}")
-        known = [name for name in (*REQUIRED, VALID_LENGTH) if name in names]
-        table = file.read(columns=known)
-    columns = {name: _lists_of(table.column(name), name) for name in known}
-    return tuple(_row({name: columns[name][index] for name in known}) for index in range(table.num_rows))
-
-
-def _lists_of(column: Any, name: str) -> list[object]:
-    """Entries of a Parquet column of lists, as arrays; None where the entry is null."""
-    types: Any = importlib.import_module("pyarrow").types
-    if not (types.is_list(column.type) or types.is_large_list(column.type)):
-        raise PackingError(name, str(column.type), "must be a column of lists")
-    entries: list[object] = []
-    for chunk in column.chunks:
-        values = chunk.values.to_numpy(zero_copy_only=False)
-        offsets = chunk.offsets.to_numpy()
-        is_null = chunk.is_null().to_numpy(zero_copy_only=False)
-        entries += [
-            None if is_null[index] else values[offsets[index] : offsets[index + 1]] for index in range(len(chunk))
-        ]
-    return entries
-
-
 # NumPy ---------------------------------------------------------------------------------------------------------------
 
 
@@ -239,9 +181,9 @@ class _RestrictedUnpickler(pickle.Unpickler):
 
 def _row(content: object) -> PackedRow:
     """One row from the arrays or lists of its columns."""
-    if not isinstance(content, dict):
+    if not isinstance(content, Mapping):
         raise PackingError("row", type(content).__name__, "must be a dict")
-    entry = cast("dict[str, object]", content)
+    entry = cast("Mapping[str, object]", content)
     for name in REQUIRED:
         if entry.get(name) is None:
             raise PackingError("row", list(entry), f"must hold {name}")
@@ -262,6 +204,14 @@ def _integers(entry: Mapping[str, object], name: str) -> IntArray:
     if values.ndim != 1 or (values.size and values.dtype.kind not in "biu"):
         raise PackingError(name, str(values.dtype), "must be a list of integers")
     return values.astype(np.int64)
+
+
+def _write_parquet(rows: Sequence[PackedRow], file: IO[bytes]) -> None:
+    write_groups(groups_of(rows), file)
+
+
+def _read_parquet(path: Path) -> tuple[PackedRow, ...]:
+    return tuple(_row(content) for content in read_columns(path))
 
 
 _FORMATS = {".parquet": (_write_parquet, _read_parquet), ".npy": (_write_npy, _read_npy)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reference_impl import offline
+from reference_impl import offline, one_document
 from reference_impl.documents import Algorithm, Document, Fate, LedgerEntry, Overlong, PackingMetadata, PackSpec
 from reference_impl.errors import PackingError
 from reference_impl.reference import ReferenceImplementation
@@ -55,50 +55,50 @@ def of_runtime_length(length: int) -> Document:
 def test_the_runtime_length_is_padded_or_cut_to_a_multiple(
     stored: int, multiple: int | None, max_length: int, expected: int
 ) -> None:
-    padded = offline.pad_document(of_runtime_length(stored - 1), max_length, multiple, pad_id=9)
+    padded = one_document.pad_document(of_runtime_length(stored - 1), max_length, multiple, pad_id=9)
     assert padded.tokens.size == expected
     assert padded.valid == min(stored, expected)
 
 
 def test_padding_holds_the_pad_id_and_is_no_target() -> None:
-    padded = offline.pad_document(masked([5, 6, 7], [0, 1, 1]), 8, 4, pad_id=9)
+    padded = one_document.pad_document(masked([5, 6, 7], [0, 1, 1]), 8, 4, pad_id=9)
     assert padded.tokens.tolist() == [5, 6, 7, 9, 9]
     assert padded.loss_mask is not None
     assert padded.loss_mask.tolist() == [False, True, True, False, False]
 
 
 def test_the_short_form_of_a_mask_does_not_reach_into_padding() -> None:
-    padded = offline.pad_document(document(5, 6, 7, answer_start=1), 8, 4, pad_id=9)
+    padded = one_document.pad_document(document(5, 6, 7, answer_start=1), 8, 4, pad_id=9)
     assert padded.loss_mask is not None
     assert padded.loss_mask.tolist() == [False, True, True, False, False]  # S1
 
 
 def test_truncation_never_makes_a_token_trainable() -> None:
-    padded = offline.pad_document(masked([5, 6, 7, 8, 9, 0], [0, 0, 0, 0, 1, 1]), 3, None, pad_id=0)
+    padded = one_document.pad_document(masked([5, 6, 7, 8, 9, 0], [0, 0, 0, 0, 1, 1]), 3, None, pad_id=0)
     assert padded.loss_mask is not None
     assert padded.loss_mask.tolist() == [False] * 4  # MB-34
 
 
 def test_padding_twice_changes_nothing_more() -> None:
-    once = offline.pad_document(document(5, 6, 7), 8, 4, pad_id=9)
-    twice = offline.pad_document(once, 8, 4, pad_id=9)
+    once = one_document.pad_document(document(5, 6, 7), 8, 4, pad_id=9)
+    twice = one_document.pad_document(once, 8, 4, pad_id=9)
     assert twice.tokens.tolist() == once.tokens.tolist()
     assert twice.valid == once.valid == 3
 
 
 def test_a_document_without_a_token_becomes_padding_that_fills_no_slot() -> None:
-    padded = offline.pad_document(document(), 8, 4, pad_id=9)
+    padded = one_document.pad_document(document(), 8, 4, pad_id=9)
     assert (padded.tokens.tolist(), padded.valid) == ([9], 0)
 
 
 def test_a_document_that_says_nothing_of_loss_is_padded_all_the_same() -> None:
-    assert offline.pad_document(Document(np.array([5, 6])), 8, 4, pad_id=9).loss_mask is None
+    assert one_document.pad_document(Document(np.array([5, 6])), 8, 4, pad_id=9).loss_mask is None
 
 
 @pytest.mark.parametrize(("multiple", "max_length", "argument"), [(0, 8, "multiple"), (16, 8, "max_length")])
 def test_a_multiple_that_cannot_be_met_is_refused(multiple: int, max_length: int, argument: str) -> None:
     with pytest.raises(PackingError) as raised:
-        offline.pad_document(document(5, 6), max_length, multiple, pad_id=0)
+        one_document.pad_document(document(5, 6), max_length, multiple, pad_id=0)
     assert raised.value.argument == argument
 
 
@@ -113,7 +113,7 @@ def test_a_multiple_that_cannot_be_met_is_refused(multiple: int, max_length: int
 )
 def test_a_document_that_contradicts_itself_is_refused(bad: Document, argument: str) -> None:
     with pytest.raises(PackingError) as raised:
-        offline.pad_document(bad, 8, 1, pad_id=0)
+        one_document.pad_document(bad, 8, 1, pad_id=0)
     assert raised.value.argument == argument
 
 
@@ -292,7 +292,7 @@ def test_documents_without_a_token_are_dropped_and_those_of_one_token_are_kept()
 def test_cutting_off_padding_alone_does_not_truncate_a_document() -> None:
     padded = document(5, 6, 0, 0, 0, 0, valid=2)
     dataset = REFERENCE.pack_documents([padded], PackSpec(capacity=3))
-    assert dataset.ledger == (LedgerEntry(0, Fate.KEPT, 0, 0),)
+    assert dataset.ledger == (LedgerEntry(0, Fate.KEPT, 0, 0, padding=2),)
 
 
 @pytest.mark.parametrize(
