@@ -44,6 +44,12 @@ class FlatBins:
     lengths: IntArray
     bounds: IntArray
 
+    @classmethod
+    def of(cls, bins: Bins) -> FlatBins:
+        """The arrays of nested bins."""
+        sizes = np.array([0, *(len(held) for held in bins)], dtype=np.int64)
+        return cls(np.array([length for held in bins for length in held], dtype=np.int64), np.cumsum(sizes))
+
     def nested(self) -> Bins:
         """The same bins as tuples."""
         lengths = self.lengths.tolist()
@@ -65,19 +71,20 @@ def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm, seed: in
     Raises:
         PackingError: the algorithm is unknown, or as ``first_fit``.
     """
-    if algorithm == Algorithm.FIRST_FIT:
-        return first_fit(lengths, capacity)
-    if algorithm == Algorithm.FIRST_FIT_DECREASING:
-        return first_fit_decreasing(lengths, capacity)
-    if algorithm == Algorithm.FIRST_FIT_SHUFFLE:
-        return first_fit_shuffle(lengths, capacity, seed)
     if algorithm == Algorithm.BEST_FIT_DECREASING:
         return best_fit_decreasing(lengths, capacity)
     if algorithm == Algorithm.SHORTEST_PACK_FIRST:
         return expanded(shortest_pack_first(counted(checked_lengths(lengths, capacity)), capacity))
     if algorithm == Algorithm.LONGEST_PACK_FIRST:
         return expanded(longest_pack_first(counted(checked_lengths(lengths, capacity)), capacity))
-    raise PackingError("algorithm", algorithm, f"must be one of {', '.join(Algorithm)}")
+    return _flat_first_fit_in_order(lengths, capacity, algorithm, seed).nested()
+
+
+def flat_bins(lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> FlatBins:
+    """``assign_bins`` as arrays; raises as that."""
+    if algorithm in (Algorithm.FIRST_FIT, Algorithm.FIRST_FIT_DECREASING, Algorithm.FIRST_FIT_SHUFFLE):
+        return _flat_first_fit_in_order(lengths, capacity, algorithm, seed)
+    return FlatBins.of(assign_bins(lengths, capacity, algorithm, seed))
 
 
 def first_fit(lengths: IntArray, capacity: int) -> Bins:
@@ -89,27 +96,38 @@ def first_fit(lengths: IntArray, capacity: int) -> Bins:
     return flat_first_fit(lengths, capacity).nested()
 
 
-def flat_first_fit(lengths: IntArray, capacity: int) -> FlatBins:
-    """``first_fit`` without the tuples; raises as that."""
-    checked = checked_lengths(lengths, capacity)
-    bin_of = first_fit_bins(checked, capacity)
-    sizes = np.bincount(bin_of)
-    return FlatBins(
-        lengths=checked[np.argsort(bin_of, kind="stable")],
-        bounds=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
-    )
-
-
 def first_fit_decreasing(lengths: IntArray, capacity: int) -> Bins:
     """Place lengths (n,) in descending order; raises as ``first_fit``."""
-    return first_fit(np.sort(checked_lengths(lengths, capacity))[::-1], capacity)
+    return assign_bins(lengths, capacity, Algorithm.FIRST_FIT_DECREASING, seed=0)
 
 
 def first_fit_shuffle(lengths: IntArray, capacity: int, seed: int) -> Bins:
     """Place lengths (n,) in the order of ``RandomState(seed).shuffle``; raises as ``first_fit``."""
-    shuffled = checked_lengths(lengths, capacity).copy()
-    random_stream(seed).shuffle(shuffled)
-    return first_fit(shuffled, capacity)
+    return assign_bins(lengths, capacity, Algorithm.FIRST_FIT_SHUFFLE, seed)
+
+
+def _flat_first_fit_in_order(lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> FlatBins:
+    checked = checked_lengths(lengths, capacity)
+    if algorithm == Algorithm.FIRST_FIT_DECREASING:
+        # A reversed sort is stable for all anyone can see: equal lengths are the same length.
+        return flat_first_fit(np.sort(checked)[::-1], capacity)
+    if algorithm == Algorithm.FIRST_FIT_SHUFFLE:
+        shuffled = checked.copy()
+        random_stream(seed).shuffle(shuffled)
+        return flat_first_fit(shuffled, capacity)
+    if algorithm == Algorithm.FIRST_FIT:
+        return flat_first_fit(checked, capacity)
+    raise PackingError("algorithm", algorithm, f"must be one of {', '.join(Algorithm)}")
+
+
+def flat_first_fit(lengths: IntArray, capacity: int) -> FlatBins:
+    """``first_fit`` without the tuples; raises as that."""
+    checked = np.ascontiguousarray(checked_lengths(lengths, capacity))
+    bin_of = first_fit_bins(checked, capacity)
+    return FlatBins(
+        lengths=checked[np.argsort(bin_of, kind="stable")],
+        bounds=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(bin_of))]),
+    )
 
 
 def best_fit_decreasing(lengths: IntArray, capacity: int) -> Bins:

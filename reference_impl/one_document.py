@@ -38,18 +38,29 @@ def trainable(document: Document) -> BoolArray | None:
     Raises:
         PackingError: the loss mask has another length than the tokens, or ``answer_start`` is negative.
     """
+    check_document(document)
     stored = np.arange(document.tokens.size)
     if document.loss_mask is not None:
-        if document.loss_mask.shape != document.tokens.shape:
-            raise PackingError("loss_mask", document.loss_mask.shape, f"must have {stored.size} entries like tokens")
         mask = document.loss_mask.astype(np.bool_)
     elif document.answer_start is not None:
-        if document.answer_start < 0:
-            raise PackingError("answer_start", document.answer_start, "must not be negative")
         mask = stored >= document.answer_start
     else:
         return None
     return mask & (stored < real_length(document))
+
+
+def check_document(document: Document) -> None:
+    """Raise if the loss mask has another length than the tokens, or ``answer_start`` is used and negative.
+
+    Raises:
+        PackingError: so it is.
+    """
+    if document.loss_mask is not None:
+        if document.loss_mask.shape != document.tokens.shape:
+            size = document.tokens.size
+            raise PackingError("loss_mask", document.loss_mask.shape, f"must have {size} entries like tokens")
+    elif document.answer_start is not None and document.answer_start < 0:
+        raise PackingError("answer_start", document.answer_start, "must not be negative")
 
 
 def length_limit(max_length: int, multiple: int | None) -> int:

@@ -12,12 +12,12 @@ the first token of a part has no slot in front of it that could predict it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reference_impl.documents import Document, Fate, LedgerEntry, Overlong, PackSpec
 from reference_impl.errors import PackingError
-from reference_impl.one_document import NO_TOKEN, length_limit, real_length, runtime_length, trainable
+from reference_impl.one_document import length_limit, real_length, runtime_length, trainable
 
 Places = tuple[tuple[int, ...], ...]
 """Documents by row, both in order: what ``Bins`` holds for lengths."""
@@ -64,7 +64,12 @@ def longest_allowed(spec: PackSpec) -> int:
 
 
 def parts_of(documents: Sequence[Document], spec: PackSpec) -> list[Part]:
-    """What is packed of ``documents``, in order; a document without a token has no part.
+    """What is packed of ``documents``, in order; raises as ``parts_with_documents``."""
+    return [part for part, _ in parts_with_documents(documents, spec)]
+
+
+def parts_with_documents(documents: Sequence[Document], spec: PackSpec) -> Iterator[tuple[Part, Document]]:
+    """What is packed of each document, in order; a document without a token has no part.
 
     Truncation is left to ``pad_document``, which cuts what is too long.
 
@@ -75,18 +80,23 @@ def parts_of(documents: Sequence[Document], spec: PackSpec) -> list[Part]:
     if spec.overlong not in tuple(Overlong):
         raise PackingError("overlong", spec.overlong, f"must be one of {', '.join(Overlong)}")
     limit = length_limit(longest_allowed(spec), spec.pad_multiple)
-    parts: list[Part] = []
+    nothing = True
     for index, document in enumerate(documents):
         length = runtime_length(document)
         if length <= limit or spec.overlong == Overlong.TRUNCATE:
-            parts += [Part(index, 0, length + 1)] * (length != NO_TOKEN)
-        elif spec.overlong == Overlong.REJECT:
-            raise PackingError(f"documents[{index}]", f"{length} slots", f"must not be longer than {limit} slots")
+            ends = [length + 1]
         elif spec.overlong == Overlong.SPLIT:
-            parts += [Part(index, start, min(start + limit, length) + 1) for start in range(0, length, limit)]
-    if not parts:
+            ends = [min(start + limit, length) + 1 for start in range(0, length, limit)]
+        elif spec.overlong == Overlong.DROP:
+            ends = []
+        else:
+            raise PackingError(f"documents[{index}]", f"{length} slots", f"must not be longer than {limit} slots")
+        for number, end in enumerate(ends):
+            if end:
+                nothing = False
+                yield Part(index, number * limit, end), document
+    if nothing:
         raise PackingError("documents", len(documents), "must leave a document to pack")
-    return parts
 
 
 def ledger_of(

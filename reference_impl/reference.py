@@ -6,9 +6,7 @@ Every method is thin: the rule is in the module that it names. Operations that a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, override
 
@@ -37,6 +35,7 @@ from reference_impl.documents import (
     PackSpec,
 )
 from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
+from reference_impl.prepared import replace_prepared
 from reference_impl.text import document_of
 
 
@@ -91,14 +90,7 @@ class ReferenceImplementation(Implementation):
 
     def _prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path, suffix: str) -> PreparedFiles:
         dataset = self.pack_documents(documents, spec)
-        folder.mkdir(parents=True, exist_ok=True)
-        rows, metadata = folder / f"packed{suffix}", folder / "metadata.json"
-        # Without its old metadata a folder is incomplete, which shows; with it, new rows would be misread.
-        metadata.unlink(missing_ok=True)
-        self.write_rows(dataset.rows, rows)
-        entries = json.dumps([asdict(dataset.metadata)]).encode()
-        rows_io.write_atomically(metadata, lambda file: file.write(entries))
-        return PreparedFiles(rows, (dataset.metadata,))
+        return replace_prepared(folder, suffix, dataset.metadata, lambda path: self.write_rows(dataset.rows, path))
 
     @override
     def write_rows(self, rows: Sequence[PackedRow], path: Path) -> None:
