@@ -127,8 +127,8 @@ function toggle(law, open = !law.part) {
   law.row.classList.toggle("open", open);
   if (open) {
     const width = String(2 + law.verdicts.length);
-    const cell = element("td", { colspan: width }, about(law), ...law.findings.map(findingPart));
-    law.part = element("tr", { class: "part" }, cell);
+    const content = element("div", {}, about(law), ...law.findings.map(findingPart));
+    law.part = element("tr", { class: "part" }, element("td", { colspan: width }, content));
     law.row.after(law.part);
   } else {
     law.part.remove();
