@@ -85,13 +85,13 @@ def _construction(target: str) -> list[str]:
 
 def _home(name: str) -> str:
     """Module that a name of ``source`` is imported from."""
-    from reference_impl import batches, config, documents  # noqa: PLC0415 - only a failure needs them
+    from reference_impl import batches, config, documents, ranks  # noqa: PLC0415 - only a failure needs them
 
     if name == "array":
         return "numpy"
     if name == "Path":
         return "pathlib"
-    return next((home.__name__ for home in (batches, config, documents) if name in vars(home)), "")
+    return next((home.__name__ for home in (batches, config, documents, ranks) if name in vars(home)), "")
 
 
 def _is_default(field: dataclasses.Field[Any], value: object) -> bool:

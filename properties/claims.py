@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reference_impl.errors import NotSupported
 
@@ -66,6 +67,23 @@ def same(got: object, expected: object, sentence: str) -> None:
 
 def _equal_arrays(got: Any, expected: Any) -> bool:
     return got is not None and expected is not None and np.array_equal(np.asarray(got), np.asarray(expected))
+
+
+def near(got: object, expected: NDArray[np.float64], sentence: str) -> None:
+    """Claim that a floating array has the expected shape and, but for rounding, the expected entries.
+
+    The tolerance is 1e-10, or 64 times the resolution of the type of ``got`` where that is coarser: entries are of
+    order 1, and at most some thirty of them are summed.
+
+    Raises:
+        Broken: it has not.
+    """
+    array = np.asarray(got)
+    if not np.issubdtype(array.dtype, np.floating) or array.shape != expected.shape:
+        raise Broken(sentence, got=got, expected=expected)
+    tolerance = max(1e-10, 64 * float(np.finfo(array.dtype).eps))
+    if not np.allclose(array, expected, rtol=0, atol=tolerance):
+        raise Broken(sentence, got=array, expected=expected)
 
 
 def holds(condition: object, sentence: str, *, got: object = _NOTHING, expected: object = _NOTHING) -> None:

@@ -43,12 +43,12 @@ class Partial:
     """Attention of some queries to some of their keys.
 
     Attributes:
-        out_QHE: softmax over these keys only, times their values.
-        lse_QH: logarithm of the sum of the exponentials of the scores, natural.
+        out_HQE: softmax over these keys only, times their values.
+        lse_HQ: logarithm of the sum of the exponentials of the scores, natural.
     """
 
-    out_QHE: Tensor
-    lse_QH: Tensor
+    out_HQE: Tensor
+    lse_HQ: Tensor
 
 
 # The oracle ----------------------------------------------------------------------------------------------------------
@@ -70,35 +70,34 @@ def attention(
     Raises:
         PackingError: a tensor does not have one entry per slot, or heads do not match.
     """
-    checked, factor = _checked(q_THD, k_TGD, v_TGE, layout, scale)
-    pieces = [_nothing(q_THD, v_TGE)]
+    checked = _checked(q_THD, k_TGD, v_TGE, layout)
+    q_HTD, k_HTD, v_HTE = _by_head(q_THD, k_TGD, v_TGE, scale)
+    pieces = [v_HTE[:, :0]]
     for start, slots, valid in _segments(checked):
         own = slice(start, start + valid)
-        pieces.append(attend(q_THD[own], k_TGD[own], v_TGE[own], factor, causal=causal).out_QHE)
-        pieces.append(_padding(slots - valid, pieces[0]))
-    return torch.cat(pieces)
+        pieces.append(attend(q_HTD[:, own], k_HTD[:, own], v_HTE[:, own], causal=causal).out_HQE)
+        pieces.append(_padding(slots - valid, v_HTE))
+    return torch.cat(pieces, dim=1).transpose(0, 1)
 
 
-def attend(q_QHD: Tensor, k_KGD: Tensor, v_KGE: Tensor, scale: float, *, causal: bool) -> Partial:
+def attend(q_HQD: Tensor, k_HKD: Tensor, v_HKE: Tensor, *, causal: bool) -> Partial:
     """Attention of Q queries to K keys, at least one of which each query sees.
 
     Args:
-        q_QHD: queries.
-        k_KGD: keys.
-        v_KGE: values.
-        scale: factor of the scores.
+        q_HQD: queries, times the factor of the scores.
+        k_HKD: keys.
+        v_HKE: values.
         causal: the last query sees all keys, each one before it sees one less (aligned bottom right).
     """
-    group = q_QHD.shape[1] // k_KGD.shape[1]
-    k_KHD, v_KHE = k_KGD.repeat_interleave(group, dim=1), v_KGE.repeat_interleave(group, dim=1)
-    scores_HQK = torch.einsum("qhd,khd->hqk", q_QHD, k_KHD) * scale
+    scores_HQK = q_HQD @ k_HKD.transpose(1, 2)
     if causal:
         queries, keys = scores_HQK.shape[1:]
-        hidden_QK = torch.ones(queries, keys, dtype=torch.bool, device=q_QHD.device).triu(keys - queries + 1)
+        last_seen_Q1 = torch.arange(keys - queries, keys, device=q_HQD.device)[:, None]
+        hidden_QK = torch.arange(keys, device=q_HQD.device) > last_seen_Q1
         scores_HQK = scores_HQK.masked_fill(hidden_QK, -math.inf)
     lse_HQ = torch.logsumexp(scores_HQK, dim=-1)
     weights_HQK = torch.exp(scores_HQK - lse_HQ[..., None])
-    return Partial(torch.einsum("hqk,khe->qhe", weights_HQK, v_KHE), lse_HQ.T)
+    return Partial(weights_HQK @ v_HKE, lse_HQ)
 
 
 def merge(one: Partial, other: Partial) -> Partial:
@@ -107,9 +106,9 @@ def merge(one: Partial, other: Partial) -> Partial:
     With ``o`` the outputs and ``l`` the logarithms of the sums, ``l = log(exp l1 + exp l2)`` and
     ``o = o1 exp(l1 - l) + o2 exp(l2 - l)``. The order does not matter but for rounding.
     """
-    lse_QH = torch.logaddexp(one.lse_QH, other.lse_QH)
-    one_QH1, other_QH1 = (torch.exp(part.lse_QH - lse_QH)[..., None] for part in (one, other))
-    return Partial(one.out_QHE * one_QH1 + other.out_QHE * other_QH1, lse_QH)
+    lse_HQ = torch.logaddexp(one.lse_HQ, other.lse_HQ)
+    one_HQ1, other_HQ1 = (torch.exp(part.lse_HQ - lse_HQ)[..., None] for part in (one, other))
+    return Partial(one.out_HQE * one_HQ1 + other.out_HQE * other_HQ1, lse_HQ)
 
 
 # Context parallelism -------------------------------------------------------------------------------------------------
@@ -150,24 +149,25 @@ def ring_attention(
     Raises:
         PackingError: as ``attention``, and as ``partition``.
     """
-    checked, factor = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    checked = _checked(q_THD, k_TGD, v_TGE, layout)
     ranks = [_Rank(checked, world, rank, partition, local_boundaries) for rank in range(world)]
-    keys, values = [rank.take(k_TGD) for rank in ranks], [rank.take(v_TGE) for rank in ranks]
+    q_HTD, k_HTD, v_HTE = _by_head(q_THD, k_TGD, v_TGE, scale)
+    keys, values = [rank.take(k_HTD) for rank in ranks], [rank.take(v_HTE) for rank in ranks]
 
-    def of_step(rank: int, source: int, queries_QHD: Tensor, segment: int, half: int) -> Partial | None:
+    def of_step(rank: int, source: int, queries_HQD: Tensor, segment: int, half: int) -> Partial | None:
         seen = _halves_seen(rank, source, half) if causal else 2
         start, stop = ranks[source].starts[segment], ranks[source].ends(segment)[seen]
         if start == stop:
             return None
-        k_KGD, v_KGE = keys[source][start:stop], values[source][start:stop]
-        return attend(queries_QHD, k_KGD, v_KGE, factor, causal=causal and source == rank)
+        k_HKD, v_HKE = keys[source][:, start:stop], values[source][:, start:stop]
+        return attend(queries_HQD, k_HKD, v_HKE, causal=causal and source == rank)
 
-    def of_chunk(rank: int, queries_QHD: Tensor, segment: int, half: int) -> Tensor:
+    def of_chunk(rank: int, queries_HQD: Tensor, segment: int, half: int) -> Tensor:
         sources = [(rank - step) % world for step in range(world)]
-        partials = [of_step(rank, source, queries_QHD, segment, half) for source in sources]
-        return reduce(merge, [partial for partial in partials if partial]).out_QHE
+        partials = [of_step(rank, source, queries_HQD, segment, half) for source in sources]
+        return reduce(merge, [partial for partial in partials if partial]).out_HQE
 
-    return _by_rank_and_chunk(ranks, q_THD, v_TGE, of_chunk)
+    return _by_rank_and_chunk(ranks, q_HTD, v_HTE, of_chunk)
 
 
 def all_gather_attention(
@@ -202,19 +202,20 @@ def all_gather_attention(
     Raises:
         PackingError: as ``attention``, and as ``partition``.
     """
-    checked, factor = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    checked = _checked(q_THD, k_TGD, v_TGE, layout)
     ranks = [_Rank(checked, world, rank, partition, local_boundaries) for rank in range(world)]
-    k_all, v_all = (_in_slot_order(ranks, [rank.take(kept) for rank in ranks]) for kept in (k_TGD, v_TGE))
+    q_HTD, k_HTD, v_HTE = _by_head(q_THD, k_TGD, v_TGE, scale)
+    k_all, v_all = (_in_slot_order(ranks, [rank.take(kept) for rank in ranks]) for kept in (k_HTD, v_HTE))
     documents = list(_segments(checked))
 
-    def of_chunk(rank: int, queries_QHD: Tensor, segment: int, half: int) -> Tensor:
+    def of_chunk(rank: int, queries_HQD: Tensor, segment: int, half: int) -> Tensor:
         start, slots, valid = documents[segment]
         chunk = 2 * world - 1 - rank if half else rank
-        seen = chunk * (slots // (2 * world)) + queries_QHD.shape[0] if causal else valid
-        k_KGD, v_KGE = k_all[start : start + seen], v_all[start : start + seen]
-        return attend(queries_QHD, k_KGD, v_KGE, factor, causal=causal).out_QHE
+        seen = chunk * (slots // (2 * world)) + queries_HQD.shape[1] if causal else valid
+        k_HKD, v_HKE = k_all[:, start : start + seen], v_all[:, start : start + seen]
+        return attend(queries_HQD, k_HKD, v_HKE, causal=causal).out_HQE
 
-    return _by_rank_and_chunk(ranks, q_THD, v_TGE, of_chunk)
+    return _by_rank_and_chunk(ranks, q_HTD, v_HTE, of_chunk)
 
 
 def all_to_all_attention(
@@ -245,15 +246,16 @@ def all_to_all_attention(
     Raises:
         PackingError: as ``attention`` and ``partition``, or the heads cannot be shared equally.
     """
-    checked, _ = _checked(q_THD, k_TGD, v_TGE, layout, scale)
+    checked = _checked(q_THD, k_TGD, v_TGE, layout)
     ranks = [_Rank(checked, world, rank, partition) for rank in range(world)]
     for name, heads in (("q_THD", q_THD.shape[1]), ("k_TGD", k_TGD.shape[1])):
         if heads % world:
             raise PackingError(name, heads, f"must have a number of heads that {world} ranks can share equally")
 
     def heads_of(rank: int, tensor: Tensor) -> Tensor:
-        parts = [sender.take(tensor).tensor_split(world, dim=1)[rank] for sender in ranks]
-        return _in_slot_order(ranks, parts)
+        by_head = tensor.transpose(0, 1)
+        parts = [sender.take(by_head).tensor_split(world)[rank] for sender in ranks]
+        return _in_slot_order(ranks, parts).transpose(0, 1)
 
     by_heads = [
         attention(
@@ -261,8 +263,8 @@ def all_to_all_attention(
         )
         for rank in range(world)
     ]
-    by_slots = [torch.cat([rank.take(out) for out in by_heads], dim=1) for rank in ranks]
-    return _in_slot_order(ranks, by_slots)
+    by_slots = [torch.cat([rank.take(out.transpose(0, 1)) for out in by_heads]) for rank in ranks]
+    return _in_slot_order(ranks, by_slots).transpose(0, 1)
 
 
 class _Rank:
@@ -289,9 +291,9 @@ class _Rank:
         self.slot_counts: list[int] = (np.diff(layout.padded) // world).tolist()
         self._valid: list[int] = np.diff(local_boundaries(layout, world, rank)).tolist()
 
-    def take(self, tensor: Tensor) -> Tensor:
-        """The rank's part (T / W, ...) of a tensor with one entry per slot."""
-        return tensor[torch.as_tensor(self.slots, device=tensor.device)]
+    def take(self, tensor_HTX: Tensor) -> Tensor:
+        """The rank's part (H, T / W, ...) of a tensor with one entry per slot on its second axis."""
+        return tensor_HTX.index_select(1, torch.as_tensor(self.slots, device=tensor_HTX.device))
 
     def ends(self, segment: int) -> tuple[int, int, int]:
         """Local slots behind the valid tokens of none, of the first and of both of a segment's chunks.
@@ -303,7 +305,7 @@ class _Rank:
 
 
 OfChunk = Callable[[int, Tensor, int, int], Tensor]
-"""Output (Q, H, E) of a rank's queries (Q, H, D) in one segment's first (0) or second (1) chunk."""
+"""Output (H, Q, E) of a rank's queries (H, Q, D) in one segment's first (0) or second (1) chunk."""
 
 
 def _halves_seen(rank: int, source: int, half: int) -> int:
@@ -313,27 +315,27 @@ def _halves_seen(rank: int, source: int, half: int) -> int:
     return 1 if source < rank else 2 * half
 
 
-def _by_rank_and_chunk(ranks: list[_Rank], q_THD: Tensor, v_TGE: Tensor, of_chunk: OfChunk) -> Tensor:
-    """Outputs of all chunks of all ranks, with 0 at padding, in slot order."""
+def _by_rank_and_chunk(ranks: list[_Rank], q_HTD: Tensor, v_HTE: Tensor, of_chunk: OfChunk) -> Tensor:
+    """Outputs (T, H, E) of all chunks of all ranks, with 0 at padding, in slot order."""
     outputs: list[Tensor] = []
     for rank in ranks:
-        queries = rank.take(q_THD)
-        pieces = [_nothing(q_THD, v_TGE)]
+        queries = rank.take(q_HTD)
+        pieces = [v_HTE[:, :0]]
         for segment, slots in enumerate(rank.slot_counts):
             start, middle, end = rank.ends(segment)
             for half, own in enumerate((slice(start, middle), slice(middle, end))):
                 if own.start < own.stop:
-                    pieces.append(of_chunk(rank.rank, queries[own], segment, half))
-            pieces.append(_padding(start + slots - end, pieces[0]))
-        outputs.append(torch.cat(pieces))
-    return _in_slot_order(ranks, outputs)
+                    pieces.append(of_chunk(rank.rank, queries[:, own], segment, half))
+            pieces.append(_padding(start + slots - end, v_HTE))
+        outputs.append(torch.cat(pieces, dim=1))
+    return _in_slot_order(ranks, outputs).transpose(0, 1)
 
 
 def _in_slot_order(ranks: list[_Rank], parts: list[Tensor]) -> Tensor:
-    """The parts of all ranks, put together in the order of the stream."""
+    """The parts (H, T / W, ...) of all ranks, put together in the order of the stream."""
     order = np.argsort(np.concatenate([rank.slots for rank in ranks]), kind="stable")
-    whole = torch.cat(parts)
-    return whole[torch.as_tensor(order, device=whole.device)]
+    whole = torch.cat(parts, dim=1)
+    return whole.index_select(1, torch.as_tensor(order, device=whole.device))
 
 
 # Checks and pieces ---------------------------------------------------------------------------------------------------
@@ -346,18 +348,23 @@ def _segments(layout: Layout) -> Iterator[tuple[int, int, int]]:
     )
 
 
-def _nothing(q_THD: Tensor, v_TGE: Tensor) -> Tensor:
-    """Output (0, H, E) of no slot, which has gradients like any other."""
-    return v_TGE[:0].repeat_interleave(q_THD.shape[1] // v_TGE.shape[1], dim=1)
+def _padding(slots: int, v_HTE: Tensor) -> Tensor:
+    """Output (H, slots, E) of padding."""
+    return v_HTE.new_zeros(v_HTE.shape[0], slots, v_HTE.shape[2])
 
 
-def _padding(slots: int, like_THE: Tensor) -> Tensor:
-    """Output (slots, H, E) of padding."""
-    return like_THE.new_zeros(slots, *like_THE.shape[1:])
+def _by_head(q_THD: Tensor, k_TGD: Tensor, v_TGE: Tensor, scale: float | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries times the factor of the scores, keys and values, all with H heads in front."""
+    group = q_THD.shape[1] // k_TGD.shape[1]
+    factor = q_THD.shape[2] ** -0.5 if scale is None else scale
+    by_head = [tensor.transpose(0, 1) for tensor in (q_THD * factor, k_TGD, v_TGE)]
+    if group == 1:
+        return by_head[0], by_head[1], by_head[2]
+    return by_head[0], by_head[1].repeat_interleave(group, dim=0), by_head[2].repeat_interleave(group, dim=0)
 
 
-def _checked(q_THD: Tensor, k_TGD: Tensor, v_TGE: Tensor, layout: Layout, scale: float | None) -> tuple[Layout, float]:
-    """The layout and the factor of the scores, after the checks that ``attention`` names."""
+def _checked(q_THD: Tensor, k_TGD: Tensor, v_TGE: Tensor, layout: Layout) -> Layout:
+    """The layout, after the checks that ``attention`` names."""
     checked = check_layout(layout)
     total = int(checked.padded[-1])
     for name, tensor in (("q_THD", q_THD), ("k_TGD", k_TGD), ("v_TGE", v_TGE)):
@@ -368,4 +375,4 @@ def _checked(q_THD: Tensor, k_TGD: Tensor, v_TGE: Tensor, layout: Layout, scale:
         raise PackingError("k_TGD", shapes, "must have the head size of the queries and the heads of the values")
     if q_THD.shape[1] % k_TGD.shape[1]:
         raise PackingError("k_TGD", k_TGD.shape[1], f"must have a number of heads that divides {q_THD.shape[1]}")
-    return checked, q_THD.shape[2] ** -0.5 if scale is None else scale
+    return checked

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from reference_impl.batches import Layout, ThdBatch
 from reference_impl.documents import IntArray
 from reference_impl.errors import PackingError
+from reference_impl.ranks import RankOrder
 from reference_impl.thd import boundaries_of, check_layout
 
 Partition = Callable[[Layout, int, int], IntArray]
@@ -119,6 +120,23 @@ def gather(parts: Sequence[ThdBatch], partition: Partition = partition) -> ThdBa
                 raise PackingError(f"parts[{rank}].{name}", values.shape, f"must have {slots.size} slots")
             arrays[name][slots] = values
     return _with_slot_arrays(whole, arrays)
+
+
+def all_to_all_order(layout: Layout, world: int, partition: Partition = partition) -> RankOrder:
+    """The permutations between slots in stream order and slots rank by rank, as an all-to-all over heads needs them.
+
+    Recurrent layers compute the whole stream on a share of the channels, so slots must be in order again.
+
+    Args:
+        layout: boundaries of the whole stream.
+        world: CP size.
+        partition: the operation of this name.
+
+    Raises:
+        PackingError: as ``partition``.
+    """
+    to_ranks = np.concatenate([partition(layout, world, rank) for rank in range(world)])
+    return RankOrder(to_ranks=to_ranks, to_stream=np.argsort(to_ranks, kind="stable"))
 
 
 def _checked(layout: Layout, world: int, rank: int) -> Layout:

@@ -39,6 +39,22 @@ from reference_impl.documents import (
     PackSpec,
 )
 from reference_impl.errors import NotSupported
+from reference_impl.ranks import (
+    AttentionInputs,
+    AttentionResult,
+    Borders,
+    Exchange,
+    Grid,
+    Group,
+    LossPart,
+    Place,
+    PlacedBatch,
+    RankOrder,
+    RecurrenceInputs,
+    RecurrenceResult,
+    ReducedLoss,
+    RotaryMode,
+)
 
 
 class Op(StrEnum):
@@ -68,6 +84,17 @@ class Op(StrEnum):
     PADDING_MASK = "padding_mask"
     SEQUENCE_INDEX = "sequence_index"
     MERGE_LAYOUTS = "merge_layouts"
+    ALL_TO_ALL_ORDER = "all_to_all_order"
+    ROTARY_ROWS = "rotary_rows"
+    ROTARY_AXES = "rotary_axes"
+    ROLL = "roll"
+    REDUCE_LOSS = "reduce_loss"
+    SCHEDULE = "schedule"
+    BALANCE = "balance"
+    PLACE_BATCH = "place_batch"
+    ATTENTION = "attention"
+    RECURRENCE = "recurrence"
+    SHORT_CONVOLUTION = "short_convolution"
     VALIDATE = "validate"
 
 
@@ -292,6 +319,100 @@ class Implementation:
             PackingError: as ``partition``.
         """
         raise NotSupported(Op.LOCAL_BOUNDARIES)
+
+    def all_to_all_order(self, layout: Layout, world: int) -> RankOrder:
+        """The permutations between slots in stream order and slots rank by rank.
+
+        Raises:
+            PackingError: as ``partition``.
+        """
+        raise NotSupported(Op.ALL_TO_ALL_ORDER)
+
+    def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
+        """Row of the rotary table for each slot of one rank (T / world,).
+
+        Raises:
+            PackingError: as ``partition``.
+        """
+        raise NotSupported(Op.ROTARY_ROWS)
+
+    def rotary_axes(self, positions: IntArray, layout: Layout, world: int, rank: int) -> IntArray:
+        """Positions of one rank's slots on every axis (A, T / world), from those of all slots (A, T).
+
+        Raises:
+            PackingError: as ``partition``, or there is not one column per slot.
+        """
+        raise NotSupported(Op.ROTARY_AXES)
+
+    def roll(self, values: IntArray, layout: Layout, world: int, depth: int, borders: Borders) -> tuple[IntArray, ...]:
+        """Values (T,) shifted left by ``depth`` inside each segment, 0 where there is no successor, rank by rank.
+
+        The result has one array (T / world,) per rank, for the slots that it owns.
+
+        Raises:
+            PackingError: as ``partition``, there is not one value per slot, or ``depth`` is negative.
+        """
+        raise NotSupported(Op.ROLL)
+
+    # The training step -----------------------------------------------------------------------------------------------
+
+    def reduce_loss(self, parts: Sequence[LossPart]) -> ReducedLoss:
+        """Loss per trained token over all micro batches and ranks, with the scale of each part's gradient.
+
+        Raises:
+            PackingError: there is no part, losses and weights differ in shape, or a weight is not 0 or 1.
+        """
+        raise NotSupported(Op.REDUCE_LOSS)
+
+    def schedule(self, lengths: IntArray, ranks: int, limit: int) -> tuple[Group, ...]:
+        """Hybrid context parallelism: groups of samples of ``lengths`` (n,), at most ``limit`` slots per rank each.
+
+        CP sizes are powers of two, every sample is padded for its own, and no rank is idle in a group.
+
+        Raises:
+            PackingError: a length is negative, ``ranks`` is no power of two, ``limit`` is below 1, or a sample needs
+                more ranks than there are.
+        """
+        raise NotSupported(Op.SCHEDULE)
+
+    def balance(self, lengths: IntArray, limit: int, context: int, replicas: int) -> tuple[tuple[int, ...], ...]:
+        """Packs of at most ``limit * context`` tokens, samples in order, their number a multiple of ``replicas``.
+
+        Packs are as few as that allows.
+
+        Raises:
+            PackingError: an argument is below 1, a length is negative or above a pack's capacity, or there are too few
+                samples for every replica to have one.
+        """
+        raise NotSupported(Op.BALANCE)
+
+    def place_batch(self, batch: ThdBatch, grid: Grid, place: Place) -> PlacedBatch:
+        """What the rank at ``place`` of a pipeline-, tensor- and context-parallel ``grid`` holds of a stream.
+
+        Tokens are on the first stage, labels and loss mask on the last, boundaries on every one.
+
+        Raises:
+            PackingError: as ``slice_batch``, or ``place`` lies outside of ``grid``.
+        """
+        raise NotSupported(Op.PLACE_BATCH)
+
+    def attention(
+        self, inputs: AttentionInputs, layout: Layout, world: int, exchange: Exchange, causal: bool
+    ) -> AttentionResult:
+        """Attention of every document to itself, shared by ``world`` CP ranks, with its gradients.
+
+        Raises:
+            PackingError: as ``partition``, an array does not have one entry per slot, or heads do not match.
+        """
+        raise NotSupported(Op.ATTENTION)
+
+    def recurrence(self, inputs: RecurrenceInputs, seq_idx: IntArray) -> RecurrenceResult:
+        """``h[t] = a[t] h[t - 1] + x[t]`` inside every document of ``seq_idx`` (T,), with its gradients."""
+        raise NotSupported(Op.RECURRENCE)
+
+    def short_convolution(self, inputs: RecurrenceInputs, seq_idx: IntArray) -> RecurrenceResult:
+        """``y[t] = sum_k w[k] x[t - k]`` inside every document of ``seq_idx`` (T,), with its gradients."""
+        raise NotSupported(Op.SHORT_CONVOLUTION)
 
     # Configuration ---------------------------------------------------------------------------------------------------
 

@@ -6,12 +6,27 @@ Every method is thin: the rule is in the module that it names. Operations that a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, override
 
 from reference_impl import bins as first_fit
-from reference_impl import collate, context_parallel, in_batch, offline, one_document, rows_io, rules, thd
+from reference_impl import (
+    collate,
+    context_parallel,
+    in_batch,
+    mtp,
+    offline,
+    one_document,
+    rope,
+    rows_io,
+    rules,
+    stages,
+    thd,
+)
+from reference_impl import loss as losses
+from reference_impl import schedule as scheduling
 from reference_impl.batches import (
     BoundaryMetadata,
     CollateSpec,
@@ -34,8 +49,25 @@ from reference_impl.documents import (
     PackingStrategy,
     PackSpec,
 )
+from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
 from reference_impl.prepared import replace_prepared
+from reference_impl.ranks import (
+    AttentionInputs,
+    AttentionResult,
+    Borders,
+    Exchange,
+    Grid,
+    Group,
+    LossPart,
+    Place,
+    PlacedBatch,
+    RankOrder,
+    RecurrenceInputs,
+    RecurrenceResult,
+    ReducedLoss,
+    RotaryMode,
+)
 from reference_impl.text import document_of
 
 
@@ -162,8 +194,75 @@ class ReferenceImplementation(Implementation):
     def local_boundaries(self, layout: Layout, world: int, rank: int) -> IntArray:
         return context_parallel.local_boundaries(layout, world, rank)
 
+    @override
+    def all_to_all_order(self, layout: Layout, world: int) -> RankOrder:
+        return context_parallel.all_to_all_order(layout, world, self.partition)
+
+    @override
+    def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
+        return rope.rotary_rows(layout, world, rank, mode, self.partition)
+
+    @override
+    def rotary_axes(self, positions: IntArray, layout: Layout, world: int, rank: int) -> IntArray:
+        return rope.rotary_axes(positions, layout, world, rank, self.partition)
+
+    @override
+    def roll(self, values: IntArray, layout: Layout, world: int, depth: int, borders: Borders) -> tuple[IntArray, ...]:
+        return mtp.roll(values, layout, world, depth, borders, self.partition)
+
+    # The training step -----------------------------------------------------------------------------------------------
+
+    @override
+    def reduce_loss(self, parts: Sequence[LossPart]) -> ReducedLoss:
+        return losses.reduce_loss(parts)
+
+    @override
+    def schedule(self, lengths: IntArray, ranks: int, limit: int) -> tuple[Group, ...]:
+        return scheduling.schedule(lengths, ranks, limit)
+
+    @override
+    def balance(self, lengths: IntArray, limit: int, context: int, replicas: int) -> tuple[tuple[int, ...], ...]:
+        return scheduling.balance(lengths, limit, context, replicas)
+
+    @override
+    def place_batch(self, batch: ThdBatch, grid: Grid, place: Place) -> PlacedBatch:
+        return stages.place_batch(batch, grid, place, self.slice_batch, self.sequence_params)
+
+    @override
+    def attention(
+        self, inputs: AttentionInputs, layout: Layout, world: int, exchange: Exchange, causal: bool
+    ) -> AttentionResult:
+        with _torch_needed():
+            from reference_impl import numerics  # noqa: PLC0415 - torch is optional, and costs seconds
+        return numerics.attention_result(
+            inputs, layout, world, exchange, causal, self.partition, self.local_boundaries
+        )
+
+    @override
+    def recurrence(self, inputs: RecurrenceInputs, seq_idx: IntArray) -> RecurrenceResult:
+        with _torch_needed():
+            from reference_impl import numerics  # noqa: PLC0415 - as above
+        return numerics.recurrence_result(inputs, seq_idx)
+
+    @override
+    def short_convolution(self, inputs: RecurrenceInputs, seq_idx: IntArray) -> RecurrenceResult:
+        with _torch_needed():
+            from reference_impl import numerics  # noqa: PLC0415 - as above
+        return numerics.short_convolution_result(inputs, seq_idx)
+
     # Configuration ---------------------------------------------------------------------------------------------------
 
     @override
     def validate(self, config: TrainingConfig) -> Validation:
         return rules.verdict(rules.check(config, self.release))
+
+
+@contextmanager
+def _torch_needed() -> Iterator[None]:
+    """Numerics are *not supported* where torch is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise NotSupported("numerics need torch: install packproof[torch]") from error

@@ -166,12 +166,12 @@ def test_single_rank_needs_no_even_length(shared: Callable[..., Tensor]) -> None
 
 
 def test_merging_partial_results_does_not_depend_on_their_order() -> None:
-    q, k, v = heads(layout([0, 6]))
-    parts = [attend(q, k[keys], v[keys], 0.5, causal=False) for keys in (slice(0, 1), slice(1, 3), slice(3, 6))]
-    whole = attend(q, k, v, 0.5, causal=False)
+    q, k, v = (tensor.transpose(0, 1) for tensor in heads(layout([0, 6])))
+    parts = [attend(q, k[:, keys], v[:, keys], causal=False) for keys in (slice(0, 1), slice(1, 3), slice(3, 6))]
+    whole = attend(q, k, v, causal=False)
     for first, second, third in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
         merged = merge(merge(parts[first], parts[second]), parts[third])
-        assert_equal([merged.out_QHE, merged.lse_QH], [whole.out_QHE, whole.lse_QH])
+        assert_equal([merged.out_HQE, merged.lse_HQ], [whole.out_HQE, whole.lse_HQ])
 
 
 def test_merging_survives_scores_beyond_the_range_of_exp() -> None:
@@ -179,7 +179,7 @@ def test_merging_survives_scores_beyond_the_range_of_exp() -> None:
         Partial(torch.full((1, 1, 1), out, dtype=torch.float64), torch.full((1, 1), lse, dtype=torch.float64))
         for out, lse in ((1.0, 2048.0), (3.0, 2048.0))
     )
-    assert_equal([merge(one, other).out_QHE], [torch.full((1, 1, 1), 2.0, dtype=torch.float64)])
+    assert_equal([merge(one, other).out_HQE], [torch.full((1, 1, 1), 2.0, dtype=torch.float64)])
 
 
 def divided_boundaries(stream: Layout, world: int, rank: int) -> np.ndarray:
