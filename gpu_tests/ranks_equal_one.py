@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,15 @@ from reference_impl.attention import attention as reference_attention
 def check_slicing(runner: Runner, target: str, case: Case) -> None:
     """Each rank holds its slots of every array, all ranks hold the same metadata, and gathering gives the batch."""
     results = runner.run(slicing, target, case, context=case.context)
+    layout = case.layout
+    of_the_stream = {
+        "valid boundaries": torch.from_numpy(layout.valid),
+        "slot boundaries": torch.from_numpy(layout.padded),
+        "raw cu_seqlens": torch.from_numpy(layout.padded.astype(np.int32)),
+        "max_seqlen": torch.tensor([max(case.slots)]),
+    }
+    for name, expected in of_the_stream.items():
+        assert_equal(f"{name} on rank 0", results[0]["metadata"][name], expected, Level.BITWISE)
     for rank, result in enumerate(results):
         slots = torch.from_numpy(owned_slots(case.layout, case.context, rank))
         for name, whole in result["whole"].items():

@@ -9,19 +9,20 @@ from torch import Tensor
 
 from gpu_tests.cases import Case
 from gpu_tests.levels import Level, assert_equal
+from gpu_tests.programs.texts import Source
 from gpu_tests.programs.training import training_step, unpacked
 from gpu_tests.ranks import Runner
 from gpu_tests.tolerances import FLOAT64_ROUNDINGS
 
 
-def check_training_step(runner: Runner, target: str, case: Case) -> list[dict[str, Any]]:
+def check_training_step(runner: Runner, target: str, case: Case, source: Source) -> list[dict[str, Any]]:
     """Loss, token count and every gradient equal those of documents that were never packed nor cut.
 
     Returns:
         The results of all ranks.
     """
-    results = runner.run(training_step, target, case, context=case.context)
-    expected = unpacked(case)
+    results = runner.run(training_step, target, case, source, context=case.context)
+    expected = unpacked(case, source)
     for rank, result in enumerate(results):
         assert_equal(f"tokens on rank {rank}", result["count"], expected["count"], Level.BITWISE)
         _within_rounding(f"loss on rank {rank}", result["total"], expected["total"])

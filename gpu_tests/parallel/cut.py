@@ -25,7 +25,7 @@ class Cut:
         share: (n,) slots of each segment on any one rank.
         counts: (W, n) valid tokens of each segment on each rank.
         slots: (n + 1,) slot boundaries of the whole stream, as a kernel gets them.
-        valid: (n + 1,) valid boundaries of the whole stream, as a kernel gets them.
+        valid: (n + 1,) valid boundaries of the keys of the whole stream, as a kernel gets them.
     """
 
     rank: int
@@ -55,9 +55,7 @@ def cut(implementation: Implementation, layout: Layout, world: int, rank: int) -
         if part.shape != (total // world,) or part.min(initial=0) < 0 or part.max(initial=0) >= max(total, 1):
             raise ValueError(f"rank {each} of {world} gets slots {part.tolist()} of a stream of {total}")
     counts = [np.diff(np.asarray(implementation.local_boundaries(layout, world, each))) for each in range(world)]
-    params = implementation.sequence_params(boundary_metadata(layout))
-    padded = params.cu_seqlens_q if params.cu_seqlens_q_padded is None else params.cu_seqlens_q_padded
-    slots, valid = _boundaries(padded), _boundaries(params.cu_seqlens_q)
+    slots, valid = kernel_boundaries(implementation, layout)
     if slots.shape != valid.shape or any(count.shape != (len(slots) - 1,) for count in counts) or slots[-1] != total:
         raise ValueError(f"kernel boundaries {valid.tolist()} and {slots.tolist()} are not those of {total} slots")
     return Cut(
@@ -72,14 +70,49 @@ def cut(implementation: Implementation, layout: Layout, world: int, rank: int) -
     )
 
 
-def boundary_metadata(layout: Layout) -> BoundaryMetadata:
-    """The boundaries of a layout as a batch carries them; nothing is said of valid lengths where nothing is padded."""
-    padded, valid = layout.padded.astype(np.int32), layout.valid.astype(np.int32)
+def kernel_boundaries(implementation: Implementation, layout: Layout) -> tuple[Tensor, Tensor]:
+    """Slot boundaries, and valid boundaries of the keys, (n + 1,) each, as a kernel gets them.
+
+    Raises:
+        ValueError: they depend on the form in which the batch carries its boundaries, queries and keys do not lie in
+            the same slots, or the table of rotary positions, which has ``max_seqlen`` rows, would be too short.
+    """
+    found: list[tuple[Tensor, Tensor]] = []
+    for sentinels in (0, SENTINELS):
+        params = implementation.sequence_params(boundary_metadata(layout, sentinels))
+        padded, kv_padded = params.cu_seqlens_q_padded, params.cu_seqlens_kv_padded
+        slots = _boundaries(params.cu_seqlens_q if padded is None else padded)
+        if kv_padded is not None and not torch.equal(_boundaries(kv_padded), slots):
+            raise ValueError(f"queries lie in slots {slots.tolist()}, keys in {kv_padded.tolist()}")
+        longest = int(slots.diff().max()) if len(slots) > 1 else 0
+        if params.max_seqlen_kv is None or params.max_seqlen_kv < longest:
+            raise ValueError(f"max_seqlen is {params.max_seqlen_kv}, but a segment has {longest} slots")
+        found.append((slots, _boundaries(params.cu_seqlens_kv)))
+    if not all(torch.equal(one, other) for one, other in zip(*found, strict=True)):
+        raise ValueError(f"boundaries are {found[0]}, and with {SENTINELS} sentinels {found[1]}")
+    return found[0]
+
+
+SENTINELS = 3
+"""Entries of -1 behind the boundaries of a batch, as Bridge's collation fills them up."""
+
+
+def boundary_metadata(layout: Layout, sentinels: int = 0) -> BoundaryMetadata:
+    """The boundaries of a layout as a batch carries them.
+
+    With sentinels it says how many entries are true, without any it does not; nothing is said of valid lengths where
+    nothing is padded.
+    """
+    padded, valid = (
+        np.append(boundaries, np.full(sentinels, -1)).astype(np.int32) for boundaries in (layout.padded, layout.valid)
+    )
+    argmin = len(layout.padded) if sentinels else None
+    nothing_padded = np.array_equal(padded, valid)
     return BoundaryMetadata(
         cu_seqlens=padded,
-        argmin=len(padded),
-        cu_seqlens_unpadded=None if np.array_equal(padded, valid) else valid,
-        unpadded_argmin=None if np.array_equal(padded, valid) else len(valid),
+        argmin=argmin,
+        cu_seqlens_unpadded=None if nothing_padded else valid,
+        unpadded_argmin=None if nothing_padded else argmin,
         max_seqlen=int(np.diff(layout.padded).max(initial=0)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ def tagged_batch(case: Case) -> ThdBatch:
     """A batch on the stream of a case whose tokens say which document and offset they are."""
     layout = case.layout
     slots = np.diff(layout.padded)
-    tokens = DOCUMENT * np.repeat(np.arange(1, slots.size + 1), slots) + position_of(layout)
     padding = is_padding(layout)
+    tokens = np.where(padding, 0, DOCUMENT * np.repeat(np.arange(1, slots.size + 1), slots) + position_of(layout))
     labels = np.where(padding, -100, tokens + 1)
     weights = np.where(padding, 0.0, 1.0 + (tokens % 3))
     return ThdBatch(
@@ -60,6 +61,7 @@ def tagged_batch(case: Case) -> ThdBatch:
         position_ids=position_of(layout).astype(np.int64),
         layout=layout,
         max_seqlen=int(slots.max(initial=0)),
+        raw={"cu_seqlens": layout.padded.astype(np.int32)},
     )
 
 
@@ -68,6 +70,9 @@ def _cut(implementation: Implementation, batch: ThdBatch, world: int, rank: int)
     sizes = {name: array.shape for name, array in arrays_of(local).items()}
     if set(sizes.values()) != {(batch.tokens.size // world,)}:
         raise ValueError(f"rank {rank} holds {sizes} of {batch.tokens.size} slots")
+    middle_stage = implementation.slice_batch(replace(batch, labels=None, loss_mask=None), world, rank)
+    if middle_stage.labels is not None or not np.array_equal(middle_stage.tokens, local.tokens):
+        raise ValueError("without labels, as on a middle pipeline stage, the rank holds something else")
     params = implementation.sequence_params(boundary_metadata(local.layout))
     metadata: dict[str, AnyArray | None] = {
         "valid boundaries": local.layout.valid,
@@ -77,6 +82,7 @@ def _cut(implementation: Implementation, batch: ThdBatch, world: int, rank: int)
         "cu_seqlens_q_padded": params.cu_seqlens_q_padded,
         "cu_seqlens_kv_padded": params.cu_seqlens_kv_padded,
         "max_seqlen": np.array([local.max_seqlen]),
+        **{f"raw {name}": array for name, array in local.raw.items()},
     }
     return local, {name: torch.from_numpy(array.copy()) for name, array in metadata.items() if array is not None}
 
