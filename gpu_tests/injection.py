@@ -1,0 +1,85 @@
+"""Which re-created bugs these suites must notice, and the plan of checks that each of them is put through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from gpu_tests.cases import Case, case_of
+from gpu_tests.programs.texts import Source
+from gpu_tests.ranks import Runner
+from gpu_tests.ranks_equal_one import check_attention, check_slicing
+from gpu_tests.training_equals_unpacked import check_training_step
+from properties.museum import Bug, museum
+from reference_impl.interface import Op
+
+AREAS = ("CP", "RoPE", "position", "MTP", "loss", "THD")
+"""Words of the museum's areas that these suites are about."""
+
+REACHED = frozenset({
+    Op.PARTITION, Op.SLICE_BATCH, Op.GATHER, Op.LOCAL_BOUNDARIES, Op.SEQUENCE_PARAMS, Op.POSITION_IDS, Op.PAD_LAYOUT,
+    Op.PACK_IN_BATCH, Op.PAD_DOCUMENT, Op.FILL, Op.COLLATE,
+})  # fmt: skip
+"""Operations that the checks below call, directly or through others."""
+
+_REFUSED = "shows only on input that must be refused; these suites hold valid input"
+_PADDING = "changes what padding holds, which no output, loss or gradient may depend on"
+
+WITHOUT_NUMERIC_EFFECT: Mapping[str, str] = {
+    "B1": _REFUSED,
+    "B2": _REFUSED,
+    "B10": "changes the type of boundaries, not their values",
+    "B11": _REFUSED,
+    "B20": _REFUSED,
+    "MB-16": "costs time: a slower kernel with the same result; see test_silent_costs.py",
+    "S19": "shows only on a stream without a slot",
+    "TE-05": "shows only beyond 2^31 slots; see the suite `offsets`",
+    "TR-03": _PADDING,
+    "X-COL-5": _PADDING,
+    "X-CPX-5": "shows only for a rank that does not exist",
+    "X-CPX-7": "shows only on a stream without a slot",
+    "X-CPX-10": _REFUSED,
+    "X-LOC-4": _REFUSED,
+    "X-POS-1": _PADDING,
+}
+"""Bugs of these areas that no number shows, and why."""
+
+Check = Callable[[Runner, str], object]
+
+
+def injected() -> Iterator[Bug]:
+    """Bugs of our areas that break an operation which the checks reach, and that a number shows."""
+    for bug in museum().values():
+        ours = any(word in bug.area for word in AREAS) and bug.overrides & REACHED
+        if ours and bug.id not in WITHOUT_NUMERIC_EFFECT:
+            yield bug
+
+
+def plan() -> Mapping[str, Check]:
+    """Checks by name, those that find most first."""
+    checks: dict[str, Check] = {}
+    for stream in ("many documents", "padding in the tail only", "zero length inside", "one long among short"):
+        for world in (2, 4):
+            checks[f"slicing of {stream} on {world} ranks"] = _slicing(case_of(stream, context=world))
+    for stream, causal in (("odd tails", True), ("padding in the tail only", True), ("zero length inside", False)):
+        case = case_of(stream, context=2, causal=causal)
+        checks[f"ring attention to {stream}"] = lambda runner, target, case=case: check_attention(
+            runner, target, case, "ring"
+        )
+    everything = case_of("padding between", context=2, causal=False)
+    checks["all-to-all attention, not causal"] = lambda runner, target: check_attention(
+        runner, target, everything, "all_to_all"
+    )
+    for stream, world in (("padding in the tail only", 2), ("many documents", 1), ("one long among short", 2)):
+        case = case_of(stream, context=world, dtype="float64")
+        checks[f"training in batch on {stream}"] = _training(case, "in batch")
+        checks[f"training offline on {stream}"] = _training(case, "offline")
+        checks[f"training with whole loss on {stream}"] = _training(case, "whole loss")
+    return checks
+
+
+def _slicing(case: Case) -> Check:
+    return lambda runner, target: check_slicing(runner, target, case)
+
+
+def _training(case: Case, source: Source) -> Check:
+    return lambda runner, target: check_training_step(runner, target, case, source)

@@ -1,0 +1,40 @@
+"""Re-created bugs, put in the place of the reference, break these suites."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tests.injection import WITHOUT_NUMERIC_EFFECT, injected, plan
+from gpu_tests.ranks import RankFailure, Ranks
+from properties.museum import Bug, museum
+
+pytestmark = pytest.mark.suite("museum")
+
+BUGS = list(injected())
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.id)
+def test_a_bug_breaks_a_check_that_the_reference_passes(bug: Bug, ranks: Ranks) -> None:
+    """On real ranks, with the bug's operation in the place of the reference's, some number is wrong."""
+    runner = ranks.of("gloo")
+    for check in plan().values():
+        try:
+            check(runner, f"museum:{bug.id}")
+        except RankFailure as failure:
+            assert "did not start" not in str(failure), f"{bug.id}: nothing was measured: {failure}"
+            return
+        except AssertionError:
+            return
+    pytest.fail(f"{bug.id} passes all checks: {bug.text}")
+
+
+@pytest.mark.parametrize("name", plan())
+def test_the_reference_passes_every_check_of_the_plan(name: str, ranks: Ranks) -> None:
+    """Otherwise a bug would be caught by a check that fails on anything."""
+    plan()[name](ranks.of("gloo"), "reference")
+
+
+def test_every_exemption_is_of_a_bug_that_exists() -> None:
+    """A stale exemption would hide the next bug of its name."""
+    assert set(WITHOUT_NUMERIC_EFFECT) <= set(museum())
+    assert len(BUGS) >= 40
