@@ -33,7 +33,7 @@ def print_catalogue(what: Catalogue, output: str) -> None:
     shown = {
         Catalogue.LAWS: ("id", "facet", "claim"),
         Catalogue.TARGETS: ("target", "what"),
-        Catalogue.BUGS: ("id", "area", "suffered"),
+        Catalogue.BUGS: ("id", "area", "suffered", "source"),
     }[what]
     table = Table(*shown)
     for row in rows:

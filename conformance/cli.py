@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from conformance import baseline, baseline_writer, cases, events, probe, running
+from conformance import baseline, baseline_writer, cases, events, explain, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
 from conformance.cli_init import init
@@ -59,6 +59,7 @@ USER_ERRORS: dict[type[Exception], ExitCode] = {
     events.LogError: ExitCode.USAGE,
     ConfigError: ExitCode.USAGE,
     PackingError: ExitCode.USAGE,
+    explain.UnknownId: ExitCode.USAGE,
 }
 
 
@@ -191,6 +192,12 @@ def replay(
         Verdict.HARNESS_ERROR: ExitCode.HARNESS,
     }
     raise typer.Exit(codes[outcome.verdict])
+
+
+@app.command("explain")
+def explain_(id: Annotated[str, typer.Argument(help="A law, such as COL-003, or a bug, such as MB-12.")]) -> None:
+    """Show a law or a bug: what it is about, the smallest case, and what it is linked with."""
+    Console().print(Text(explain.explain(id)), soft_wrap=True)
 
 
 @app.command("list")

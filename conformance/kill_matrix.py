@@ -23,6 +23,9 @@ from reference_impl.interface import Op
 GLANCE, SEARCH = 8, 50
 """Inputs of a law that are put to every bug; to bugs that survive them, and to laws that caught nothing."""
 
+INDIRECT = 4
+"""Where a law comes to a broken operation through others only, it is put to this part of the inputs."""
+
 DEAR = {Op.PREPARE_TEXT}
 """Laws that need these prepare real text anew for each bug: they are put to bugs that no other law has caught."""
 
@@ -68,7 +71,7 @@ class Matrix:
 
     def killers(self, bug: str) -> tuple[Kill, ...]:
         """Laws that caught a bug; the one that fails on the largest share of its inputs comes first."""
-        return tuple(sorted((kill for kill in self._of.get(bug, ()) if kill.killed), key=_rank))
+        return tuple(sorted((kill for kill in self._of.get(bug, ()) if kill.killed), key=surest))
 
     @cached_property
     def survivors(self) -> tuple[str, ...]:
@@ -111,20 +114,31 @@ def matrix(
     cheap = [key for key, law in laws.items() if not law.needs & DEAR]
     rows = workers.map("bugs at a glance", screen, [(key, chosen, every, GLANCE, seed) for key in cheap])
     found = Matrix(chosen, seed, tuple(kill for row in rows for kill in row))
-    busy = {kill.law for kill in found.kills if kill.killed}
-    idle = workers.map("idle laws", first_catch, [(key, chosen, seed) for key in laws if laws_too and key not in busy])
-    hidden = [(key, found.survivors, every, SEARCH, seed) for key in laws if found.survivors]
-    rows = workers.map("surviving bugs", screen, hidden)
-    newer = [kill for kill in idle if kill] + [kill for row in rows for kill in row]
-    kills = {(kill.law, kill.bug): kill for kill in (*found.kills, *newer)}
+    hidden = found.survivors
+    rows = workers.map("surviving bugs", screen, [(key, hidden, every, SEARCH, seed) for key in laws if hidden])
+    if laws_too:
+        rows += workers.map("laws that caught nothing", first_catch, _idle(found, cheap, seed))
+        deadliest = sorted(chosen, key=lambda bug: -len(found.killers(bug)))
+        rows += workers.map("laws on real text", first_catches, [(tuple(laws.keys() - set(cheap)), deadliest, seed)])
+    kills = {(kill.law, kill.bug): kill for kill in (*found.kills, *(kill for row in rows for kill in row))}
     return Matrix(chosen, seed, tuple(kills.values()))
 
 
+def _idle(found: Matrix, keys: Iterable[str], seed: int) -> list[tuple[str, Sequence[str], int]]:
+    """Laws that caught nothing yet, with all bugs."""
+    busy = {kill.law for kill in found.kills if kill.killed}
+    return [(key, found.bugs, seed) for key in keys if key not in busy]
+
+
 def screen(key: str, bugs: Sequence[str], every: bool, number: int, seed: int) -> tuple[Kill, ...]:
-    """One law on the bugs that it comes to, on its first inputs."""
+    """One law on the bugs that it comes to, on its first inputs; on a part where it comes there through others."""
     law = catalogue()[key]
     subjects = [museum()[bug] for bug in bugs]
-    return tuple(tried(law, bug, number, seed) for bug in subjects if every or concerns(law, bug))
+    return tuple(
+        tried(law, bug, number if law.needs & bug.overrides else max(1, number // INDIRECT), seed)
+        for bug in subjects
+        if every or concerns(law, bug)
+    )
 
 
 def tried(law: Law, bug: Bug, number: int, seed: int) -> Kill:
@@ -143,8 +157,8 @@ def tried(law: Law, bug: Bug, number: int, seed: int) -> Kill:
     return Kill(bug.id, law.key, examples, failed, first)
 
 
-def first_catch(key: str, bugs: Sequence[str], seed: int) -> Kill | None:
-    """The first bug that a law catches, those first that break what it needs itself; None if it catches none.
+def first_catch(key: str, bugs: Sequence[str], seed: int) -> tuple[Kill, ...]:
+    """The first bug that a law catches, those first that break what it needs itself; none if it catches none.
 
     All bugs are put to one input before the next one is drawn: most are caught by the first that comes to them.
     """
@@ -155,10 +169,25 @@ def first_catch(key: str, bugs: Sequence[str], seed: int) -> Kill | None:
     for number, inputs in enumerate(drawn(key, SEARCH, seed), 1):
         for bug, implementation in zip(subjects, implementations, strict=True):
             if law.replay(implementation, inputs).verdict is Verdict.FAILED:
-                return Kill(bug.id, key, number, 1, number)
-    return None
+                return (Kill(bug.id, key, number, 1, number),)
+    return ()
 
 
-def _rank(kill: Kill) -> tuple[float, int, bool, str]:
+def first_catches(keys: Sequence[str], bugs: Sequence[str], seed: int) -> tuple[Kill, ...]:
+    """The first bug that each of several laws catches; what a law prepares with a bug serves the other laws too."""
+    caught: dict[str, Kill] = {}
+    for bug in bugs:
+        implementation = museum()[bug].implementation()
+        for key in [key for key in keys if key not in caught]:
+            for number, inputs in enumerate(drawn(key, SEARCH, seed), 1):
+                if key not in caught and catalogue()[key].replay(implementation, inputs).verdict is Verdict.FAILED:
+                    caught[key] = Kill(bug, key, number, 1, number)
+        if len(caught) == len(keys):
+            break
+    return tuple(caught.values())
+
+
+def surest(kill: Kill) -> tuple[float, int, bool, str]:
+    """Sorts kills: those first that fail on the largest share of inputs, earliest, and by the operation itself."""
     needs = catalogue()[kill.law].needs
     return (-kill.failed / kill.tried, kill.first or 0, not needs & museum()[kill.bug].overrides, kill.law)

@@ -1,0 +1,154 @@
+"""What a broken operation does differently, on calls that laws make of the reference."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from enum import StrEnum
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from properties.law import catalogue
+from properties.tracing import drawn
+from properties.watch import fingerprint
+from reference_impl.interface import Implementation, Op
+from reference_impl.reference import ReferenceImplementation
+
+ON_FILES = frozenset({Op.PREPARE, Op.PREPARE_TEXT, Op.WRITE_ROWS, Op.READ_ROWS})
+"""Their arguments are paths that are gone when a law is over: what they do is judged by laws alone."""
+
+
+class Effect(StrEnum):
+    """Kinds of difference."""
+
+    FAILS = "fails"
+    ACCEPTS = "accepts"
+    REFUSES_OTHERWISE = "refuses otherwise"
+    PRESENCE = "presence"
+    TYPE = "type"
+    LENGTH = "length"
+    VALUES = "values"
+    SIDE_EFFECT = "side effect"
+    ON_FILES = "on files"
+
+
+_AMBIENT = 12_345
+"""Seed of the global random state before a call: one that no bug sets."""
+
+Call = tuple[Any, ...]
+
+
+class _Recorder(ReferenceImplementation):
+    """The reference, keeping the arguments of one operation."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+
+@cache
+def calls(op: Op, inputs_per_law: int, most: int) -> Sequence[Call]:
+    """Arguments that laws give to an operation, spread over the laws that need it."""
+
+    def record(self: _Recorder, *arguments: Any) -> object:
+        self.calls.append(deepcopy(arguments))
+        return getattr(ReferenceImplementation, op.value)(self, *arguments)
+
+    recorder = type("Recorder", (_Recorder,), {op.value: record})()
+    for key, law in catalogue().items():
+        if op in law.needs and not law.needs & {Op.PREPARE_TEXT}:
+            for inputs in drawn(key, inputs_per_law):
+                law.replay(recorder, inputs)
+    step = max(1, len(recorder.calls) // most)
+    return recorder.calls[::step]
+
+
+def effects(implementation: Implementation, op: Op, made: Sequence[Call]) -> frozenset[tuple[str, Effect]]:
+    """Differences from the reference: where in the result, and of which kind; empty when there is none."""
+    if op in ON_FILES:
+        return frozenset({("files", Effect.ON_FILES)})
+    return frozenset(difference for call in made for difference in differences(implementation, op, call))
+
+
+def differs(implementation: Implementation, op: Op, made: Sequence[Call]) -> bool:
+    """Whether there is any difference; stops at the first."""
+    return op in ON_FILES or any(True for call in made for _ in differences(implementation, op, call))
+
+
+def differences(implementation: Implementation, op: Op, call: Call) -> Iterator[tuple[str, Effect]]:
+    """Differences of one call."""
+    expected, _ = _result(ReferenceImplementation(), op, call)
+    got, side_effect = _result(implementation, op, call)
+    if side_effect:
+        yield "", Effect.SIDE_EFFECT
+    if isinstance(got, Exception) or isinstance(expected, Exception):
+        yield from _refusals(got, expected)
+        return
+    got_leaves, expected_leaves = dict(_leaves("", got)), dict(_leaves("", expected))
+    if got_leaves.keys() != expected_leaves.keys():
+        yield "", Effect.PRESENCE
+    for path in got_leaves.keys() & expected_leaves.keys():
+        kind = _kind(got_leaves[path], expected_leaves[path])
+        if kind:
+            yield ".".join("*" if step.isdigit() else step for step in path.split(".")), kind
+
+
+def _result(implementation: Implementation, op: Op, call: Call) -> tuple[object, bool]:
+    """What a call comes to, and whether it changed its arguments or the global random state."""
+    arguments = deepcopy(call)
+    kept: Any = np.random.get_state()  # noqa: NPY002 - the global state is what is watched
+    np.random.seed(_AMBIENT)  # noqa: NPY002
+    before = fingerprint(arguments), _ambient()
+    try:
+        with np.errstate(all="ignore"):
+            result: object = getattr(implementation, op.value)(*arguments)
+    except (Exception, SystemExit) as error:
+        result = error if isinstance(error, Exception) else RuntimeError(str(error))
+    after = fingerprint(arguments), _ambient()
+    np.random.set_state(kept)  # noqa: NPY002
+    return result, before != after
+
+
+def _ambient() -> object:
+    state: Any = np.random.get_state()  # noqa: NPY002
+    return state[1].tobytes(), state[2]
+
+
+def _refusals(got: object, expected: object) -> Iterator[tuple[str, Effect]]:
+    if not isinstance(expected, Exception):
+        yield "", Effect.FAILS
+    elif not isinstance(got, Exception):
+        yield "", Effect.ACCEPTS
+    elif type(got) is not type(expected) or str(got) != str(expected):
+        yield "", Effect.REFUSES_OTHERWISE
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """Arrays and plain values by where they are."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from _leaves(f"{path}.{field.name}", getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, object]", value).items():
+            yield from _leaves(f"{path}.{key}", item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(cast("Sequence[object]", value)):
+            yield from _leaves(f"{path}.{number}", item)
+    else:
+        yield path, value
+
+
+def _kind(got: object, expected: object) -> Effect | None:
+    if isinstance(got, np.ndarray) and isinstance(expected, np.ndarray):
+        tests: Sequence[tuple[Effect, Callable[[np.ndarray[Any, Any]], object]]] = (
+            (Effect.LENGTH, lambda array: array.shape),
+            (Effect.VALUES, lambda array: array.tolist()),
+            (Effect.TYPE, lambda array: array.dtype),
+        )
+        one, other = cast("np.ndarray[Any, Any]", got), cast("np.ndarray[Any, Any]", expected)
+        return next((effect for effect, of in tests if of(one) != of(other)), None)
+    if (got is None) != (expected is None):
+        return Effect.PRESENCE
+    return None if got == expected else Effect.VALUES
