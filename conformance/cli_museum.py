@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +15,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from conformance import kill_matrix, museum_report
+from conformance import cli_siblings, kill_matrix, museum_report
 from conformance.cases import write_atomically
 from conformance.exit_codes import ExitCode
-from conformance.kill_matrix import Matrix
+from conformance.kill_matrix import Matrix, kinds_drawn
 from conformance.many import Workers
 from conformance.museum_report import BugRow, Report
 from conformance.reports import museum as page
 from conformance.smallest import smallest
+from properties.law import catalogue
 from properties.museum import museum as all_bugs
 
 
@@ -30,9 +33,14 @@ def museum(
     jobs: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
     seed: Annotated[int, typer.Option(help="Shifts all draws.")] = 0,
     seeds: Annotated[int, typer.Option(min=0, help="Further seeds, for the figures of how soon bugs are found.")] = 0,
+    siblings: Annotated[bool, typer.Option("--siblings", help="Bugs generated from the reference instead.")] = False,
     report: Annotated[Path | None, typer.Option(metavar="DIR", help="Write museum.json and museum.html here.")] = None,
 ) -> None:
     """Run every re-created bug against the laws: each must be caught."""
+    if siblings:
+        with _workers(jobs) as workers:
+            score = cli_siblings.measure(workers, seed, report)
+        raise typer.Exit(cli_siblings.show(Console(), score))
     known = all_bugs()
     unknown = sorted(set(bug or ()) - set(known))
     console = Console()
@@ -52,6 +60,16 @@ def museum(
 
 def _run(bugs: tuple[str, ...], *, every: bool, jobs: int, seed: int, seeds: int, whole: bool) -> Report:
     started = time.perf_counter()
+    with _workers(jobs) as workers:
+        matrix = kill_matrix.matrix(bugs, workers, every=every, seed=seed, laws_too=whole)
+        searches = workers.map("smallest cases", smallest, _searches(matrix, seeds))
+        drawn = workers.map("kinds of input", kinds_drawn, [(key, seed) for key in catalogue() if whole])
+    return museum_report.report(matrix, searches, drawn, time.perf_counter() - started, whole=whole)
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[Workers]:
+    """Workers, with a bar that shows how far they are."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("museum")
@@ -60,9 +78,7 @@ def _run(bugs: tuple[str, ...], *, every: bool, jobs: int, seed: int, seeds: int
             bar.update(task, description=what, completed=done, total=total)
 
         with Workers(jobs, show) as workers:
-            matrix = kill_matrix.matrix(bugs, workers, every=every, seed=seed, laws_too=whole)
-            searches = workers.map("smallest cases", smallest, _searches(matrix, seeds))
-    return museum_report.report(matrix, searches, time.perf_counter() - started, whole=whole)
+            yield workers
 
 
 def _searches(matrix: Matrix, seeds: int) -> list[tuple[str, str, int]]:
@@ -100,6 +116,14 @@ def _notes(found: Report) -> list[tuple[str, str]]:
         notes.append((f"laws that guard what no known bug touches: {', '.join(guarding)}", ""))
     if silent:
         notes.append((f"laws that caught nothing and guard nothing named: {', '.join(silent)}", "bold red"))
+    if found.redundancy:
+        alone = found.redundancy
+        notes.append(
+            (f"{len(alone.survivors)} laws catch a bug that no other does, {len(alone.never_alone)} none", "")
+        )
+    never = [kind for kind, number in found.inputs.items() if not number]
+    if never:
+        notes.append((f"never drawn: {', '.join(never)}", "yellow"))
     notes += [(f"not decided: {pair}: {why}", "bold red") for pair, why in found.errors.items()]
     if found.survivors:
         notes.append((f"no law catches {', '.join(found.survivors)}", "bold red"))

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from conformance.many import Workers
+from properties.census import census
 from properties.law import Law, Verdict, catalogue
 from properties.museum import Bug, museum
 from properties.tracing import concerns, drawn
@@ -185,6 +186,11 @@ def first_catches(keys: Sequence[str], bugs: Sequence[str], seed: int) -> tuple[
         if len(caught) == len(keys):
             break
     return tuple(caught.values())
+
+
+def kinds_drawn(key: str, seed: int) -> dict[str, int]:
+    """How often a law is given inputs of the interesting kinds, in its first inputs."""
+    return dict(census(drawn(key, GLANCE, seed)))
 
 
 def surest(kill: Kill) -> tuple[float, int, bool, str]:

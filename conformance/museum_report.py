@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 import msgspec
@@ -11,6 +11,7 @@ from conformance.figures import Figures, figures
 from conformance.kill_matrix import GLANCE, SEARCH, Kill, Matrix
 from conformance.redundancy import Redundancy, redundancy
 from conformance.smallest import Smallest
+from properties.census import KINDS
 from properties.law import catalogue
 from properties.museum import museum
 
@@ -62,6 +63,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         errors: what could not be decided, and why.
         figures: how soon bugs are found; None when no seeds were asked for.
         redundancy: what each law adds; None when only some bugs were run.
+        inputs: how many of the first inputs of all laws are of each interesting kind.
     """
 
     schema: int = SCHEMA
@@ -76,14 +78,23 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     errors: dict[str, str]
     figures: Figures | None
     redundancy: Redundancy | None
+    inputs: dict[str, int]
 
 
-def report(matrix: Matrix, searches: Sequence[Smallest], seconds: float, *, whole: bool) -> Report:
+def report(
+    matrix: Matrix,
+    searches: Sequence[Smallest],
+    drawn: Sequence[Mapping[str, int]],
+    seconds: float,
+    *,
+    whole: bool,
+) -> Report:
     """Sum up a run.
 
     Args:
         matrix: who caught what.
         searches: searches for smallest cases; those with other seeds than the matrix's make the figures.
+        drawn: kinds of input by law.
         seconds: wall time of the run.
         whole: whether all bugs were run, so that something can be said about laws.
     """
@@ -98,6 +109,7 @@ def report(matrix: Matrix, searches: Sequence[Smallest], seconds: float, *, whol
         errors={f"{kill.law} on {kill.bug}": kill.error for kill in matrix.errors},
         figures=figures([search for search in searches if search.seed != matrix.seed]),
         redundancy=redundancy(matrix) if whole else None,
+        inputs={kind: sum(counts.get(kind, 0) for counts in drawn) for kind in KINDS if whole},
     )
 
 

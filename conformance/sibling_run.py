@@ -17,7 +17,7 @@ from properties.siblings.effects import ON_FILES, Effect, calls, differs, effect
 from properties.tracing import concerns, drawn
 from reference_impl.interface import Implementation, Op
 
-FEW, MANY = (4, 100), (SEARCH, 3000)
+FEW, MANY = (3, 50), (SEARCH, 1000)
 """Inputs of a law and most calls of an operation: to tell what a sibling does, and that it does nothing."""
 
 

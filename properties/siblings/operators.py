@@ -59,7 +59,11 @@ def _added_to_inner(step: int) -> Change:
     return change
 
 
-def _narrow(array: Array) -> Array:
+def _running(array: Array) -> Array:
+    return np.arange(array.size, dtype=array.dtype)
+
+
+def _other_width(array: Array) -> Array:
     return array.astype(np.int32 if array.dtype == np.int64 else np.int64)
 
 
@@ -76,7 +80,7 @@ def _weighed(place: slice, weight: float) -> Change:
     return change
 
 
-SLOTS: Mapping[str, Change] = {
+SLOTS: dict[str, Change] = {
     "one later": _later,
     "one earlier": _earlier,
     "reversed": lambda array: array[::-1],
@@ -90,10 +94,10 @@ SLOTS: Mapping[str, Change] = {
 }
 """Arrays with one entry per slot: tokens, labels, positions, slots of a rank."""
 
-POSITIONS: Mapping[str, Change] = SLOTS | {"reset skipped": lambda array: np.arange(array.size, dtype=array.dtype)}
+POSITIONS: dict[str, Change] = SLOTS | {"reset skipped": _running}
 """Slot arrays that restart in every segment."""
 
-BOUNDARIES: Mapping[str, Change] = {
+BOUNDARIES: dict[str, Change] = {
     "one entry later": _later,
     "first dropped": lambda array: array[1:],
     "last dropped": lambda array: array[:-1],
@@ -106,11 +110,11 @@ BOUNDARIES: Mapping[str, Change] = {
     "equal merged": _equal_merged,
     "sentinel appended": lambda array: np.append(array, np.asarray([-1], dtype=array.dtype)),
     "two-dimensional": lambda array: array[None, :],
-    "other width of integers": _narrow,
+    "other width of integers": _other_width,
 }
 """Cumulative boundaries."""
 
-MASK: Mapping[str, Change] = {
+MASK: dict[str, Change] = {
     "one later": _later,
     "one earlier": _earlier,
     "inverted": lambda array: ~array if array.dtype == bool else 1 - array,
@@ -124,7 +128,7 @@ MASK: Mapping[str, Change] = {
 }
 """Masks and loss weights."""
 
-NUMBER: Mapping[str, Change] = {
+NUMBER: dict[str, Change] = {
     "one more": lambda number: number + 1,
     "one less": lambda number: number - 1,
     "doubled": lambda number: 2 * number,
@@ -133,7 +137,7 @@ NUMBER: Mapping[str, Change] = {
 }
 """Counts, lengths and sizes."""
 
-ITEMS: Mapping[str, Change] = {
+ITEMS: dict[str, Change] = {
     "last dropped": lambda items: items[:-1],
     "first dropped": lambda items: items[1:],
     "reversed": lambda items: items[::-1],
@@ -142,7 +146,7 @@ ITEMS: Mapping[str, Change] = {
 }
 """Sequences of batches, rows, bins."""
 
-FLAG: Mapping[str, Change] = {
+FLAG: dict[str, Change] = {
     "inverted": lambda flag: not flag,
     "always": lambda _: True,
     "never": lambda _: False,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from properties.siblings.operators import BOUNDARIES, FLAG, ITEMS, MASK, NUMBER, POSITIONS, SLOTS, Change
 from reference_impl.interface import Op
 
-Places = Mapping[str, Mapping[str, Change]]
+Places = dict[str, dict[str, Change]]
 """Operators by path; "" is the whole value."""
 
 _BATCH: Places = {
@@ -39,7 +37,7 @@ def _under(prefix: str, places: Places) -> Places:
     return {f"{prefix}.{name}": operators for name, operators in places.items()}
 
 
-RESULTS: Mapping[Op, Places] = {
+RESULTS: dict[Op, Places] = {
     Op.ASSIGN_BINS: {"": ITEMS, "*": ITEMS, "last": ITEMS, "first": ITEMS},
     Op.HISTOGRAM: {"counts": SLOTS, "skipped": NUMBER},
     Op.PACKING_STRATEGY: {"bins": ITEMS, "bins.*": ITEMS} | _under("metadata", _METADATA),
@@ -71,13 +69,13 @@ RESULTS: Mapping[Op, Places] = {
     Op.MERGE_LAYOUTS: _LAYOUT,
 }
 
-_SWAPPED: Mapping[str, Change] = {"valid as padded": lambda layout: type(layout)(layout.valid, layout.valid)}
+_SWAPPED: dict[str, Change] = {"valid as padded": lambda layout: type(layout)(layout.valid, layout.valid)}
 _LAYOUT_ARGUMENT: Places = {"": _SWAPPED, "valid": BOUNDARIES, "padded": BOUNDARIES}
-_RANK: Mapping[str, Change] = {"one more": lambda rank: rank + 1, "zero": lambda _: 0}
-_SEED: Mapping[str, Change] = {"ignored": lambda _: 0}
+_RANK: dict[str, Change] = {"one more": lambda rank: rank + 1, "zero": lambda _: 0}
+_SEED: dict[str, Change] = {"ignored": lambda _: 0}
 _PADDED_BATCH: Places = {"tokens": {}, "padding_mask": {"inverted": lambda mask: ~mask}, "labels": {}}
 
-ARGUMENTS: Mapping[Op, Mapping[int, Places]] = {
+ARGUMENTS: dict[Op, dict[int, Places]] = {
     Op.ASSIGN_BINS: {0: {"": SLOTS}, 1: {"": NUMBER}, 3: {"": _SEED}},
     Op.HISTOGRAM: {0: {"": SLOTS}, 1: {"": NUMBER}},
     Op.PACKING_STRATEGY: {0: {"": SLOTS}, 1: {"": NUMBER}, 3: {"": _SEED}},
