@@ -1,0 +1,1 @@
+"""State machines: whole lives of packed data, in any order of steps."""
