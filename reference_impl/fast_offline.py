@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reference_impl.bins import FlatBins, flat_bins
-from reference_impl.documents import Algorithm, BoolArray, Document, IntArray, PackingMetadata, PackSpec
+from reference_impl.documents import Algorithm, Document, IntArray, PackingMetadata, PackSpec
 from reference_impl.errors import PackingError
 from reference_impl.interface import PreparedFiles
 from reference_impl.lengths import random_stream
 from reference_impl.one_document import check_document, length_limit, real_length
 from reference_impl.parquet_rows import ROWS_PER_GROUP, RowGroup, write_groups
-from reference_impl.parts import Part, longest_allowed, parts_with_documents
+from reference_impl.parts import longest_allowed, parts_with_documents
 from reference_impl.prepared import replace_prepared
 from reference_impl.rows_io import write_atomically
 
@@ -34,10 +34,10 @@ def prepare(documents: Sequence[Document], spec: PackSpec, folder: Path) -> Prep
     Raises:
         PackingError: as ``pack_documents``, or a document has no loss mask in either form.
     """
-    lengths = _Lengths.of(documents, spec)
-    bins = flat_bins(np.sort(lengths.slots), spec.capacity, spec.algorithm, spec.seed)
-    order = _parts_by_place(lengths.slots, bins, spec)
-    groups = _row_groups(_Packing(documents, lengths, spec.pad_id), bins, order)
+    parts = _Parts.of(documents, spec)
+    bins = flat_bins(np.sort(parts.slots), spec.capacity, spec.algorithm, spec.seed)
+    order = _parts_by_place(parts.slots, bins, spec)
+    groups = _row_groups(documents, parts, bins, order, spec.pad_id)
     return replace_prepared(
         folder,
         ".parquet",
@@ -61,39 +61,47 @@ def flat_metadata(bins: FlatBins, capacity: int) -> PackingMetadata:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lengths:
-    """Lengths of n parts.
+class _Parts:
+    """n parts of documents, and their lengths; plain lists, which the garbage collector need not look through.
 
     Attributes:
-        parts: what is packed.
+        document: index of the document of each.
+        start, end: stored tokens of the document that belong to it.
         slots: (n,) int64, runtime length with padding.
         real: (n,) int64, stored tokens without padding.
     """
 
-    parts: Sequence[Part]
+    document: list[int]
+    start: list[int]
+    end: list[int]
     slots: IntArray
     real: IntArray
 
     @classmethod
-    def of(cls, documents: Sequence[Document], spec: PackSpec) -> _Lengths:
+    def of(cls, documents: Sequence[Document], spec: PackSpec) -> _Parts:
         """Check every document and measure its parts.
 
         Raises:
             PackingError: a document contradicts itself, does not say what is trained, or as ``parts_of``.
         """
-        parts: list[Part] = []
-        real: list[int] = []
-        for part, document in parts_with_documents(documents, spec):
+        indices: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        reals: list[int] = []
+        for (index, start, end), document in parts_with_documents(documents, spec):
             check_document(document)
             if document.loss_mask is None and document.answer_start is None:
                 raise PackingError("loss_mask", None, "must be given, or answer_start, to tell what is trained")
-            parts.append(part)
-            real.append(min(max(real_length(document) - part.start, 0), part.end - part.start))
-        stored = np.array([part.end - part.start for part in parts], dtype=np.int64)
+            indices.append(index)
+            starts.append(start)
+            ends.append(end)
+            reals.append(real_length(document) - start)
+        stored = np.array(ends, dtype=np.int64) - np.array(starts, dtype=np.int64)
         step = spec.pad_multiple or 1
         limit = length_limit(longest_allowed(spec), spec.pad_multiple)
         slots = np.minimum(-(-(stored - 1) // step) * step, limit)
-        return cls(parts, slots, np.minimum(np.array(real, dtype=np.int64), slots + 1))
+        real = np.clip(np.array(reals, dtype=np.int64), 0, np.minimum(stored, slots + 1))
+        return cls(indices, starts, ends, slots, real)
 
 
 def _parts_by_place(lengths: IntArray, bins: FlatBins, spec: PackSpec) -> IntArray:
@@ -111,47 +119,61 @@ def _parts_by_place(lengths: IntArray, bins: FlatBins, spec: PackSpec) -> IntArr
     return order
 
 
-@dataclass(frozen=True, eq=False)
-class _Packing:
-    """What is packed."""
+class _Group:
+    """The parts of one row group, in order of their places.
 
-    documents: Sequence[Document]
-    lengths: _Lengths
-    pad_id: int
+    Args:
+        documents: all documents, each of which is asked for once.
+        parts: all parts.
+        numbers: which parts the group holds.
+    """
 
-    def copy(self, number: int, tokens: IntArray, loss_mask: NDArray[np.int8]) -> None:
-        """Write one part into its stored slots (L,), which hold padding and zeros."""
-        part = self.lengths.parts[number]
-        document = self.documents[part.document]
-        real = int(self.lengths.real[number])
-        kept = min(part.end - part.start, tokens.size)
-        tokens[:kept] = document.tokens[part.start : part.start + kept]
-        if document.loss_mask is not None:
-            wanted: BoolArray = document.loss_mask[part.start + 1 : part.start + real].astype(np.bool_)
-            loss_mask[: max(real - 1, 0)] = wanted
-        elif document.answer_start is not None:
-            loss_mask[max(document.answer_start - part.start - 1, 0) : max(real - 1, 0)] = 1
+    def __init__(self, documents: Sequence[Document], parts: _Parts, numbers: Sequence[int]) -> None:
+        self._documents = [documents[parts.document[number]] for number in numbers]
+        self._starts = [parts.start[number] for number in numbers]
+        self._ends = [parts.end[number] for number in numbers]
+
+    def tokens(self, stored: Sequence[int], pad_id: int) -> Iterator[IntArray]:
+        """Tokens of each part, cut or followed by padding to its ``stored`` length."""
+        padding = np.full(max(stored), pad_id, dtype=np.int64)
+        for document, start, end, size in zip(self._documents, self._starts, self._ends, stored, strict=True):
+            yield document.tokens[start : min(end, start + size)]
+            if size > end - start:
+                yield padding[: size - (end - start)]
+
+    def loss_mask(self, begins: Sequence[int], real: Sequence[int], size: int) -> NDArray[np.int8]:
+        """Loss mask (size,) of parts that begin at ``begins``: 1 where the next token is real, and a target."""
+        mask = np.zeros(size, dtype=np.int8)
+        for document, start, begin, n_real in zip(self._documents, self._starts, begins, real, strict=True):
+            end = begin + max(n_real - 1, 0)
+            if document.loss_mask is not None:
+                mask[begin:end] = document.loss_mask[start + 1 : start + n_real].astype(np.bool_)
+            elif document.answer_start is not None:
+                mask[begin + max(document.answer_start - start - 1, 0) : end] = 1
+        return mask
 
 
-def _row_groups(packing: _Packing, bins: FlatBins, order: IntArray) -> Iterator[RowGroup]:
+def _row_groups(
+    documents: Sequence[Document], parts: _Parts, bins: FlatBins, order: IntArray, pad_id: int
+) -> Iterator[RowGroup]:
     """The rows of ``bins``, a row group at a time."""
-    stored = packing.lengths.slots[order] + 1
+    stored = parts.slots[order] + 1
+    real = parts.real[order]
     n_rows = bins.bounds.size - 1
     for first in range(0, n_rows, ROWS_PER_GROUP):
         document_bounds = bins.bounds[first : min(first + ROWS_PER_GROUP, n_rows) + 1]
         places = slice(int(document_bounds[0]), int(document_bounds[-1]))
+        document_bounds = document_bounds - document_bounds[0]
         ends = np.cumsum(stored[places])
         begins = ends - stored[places]
-        token_bounds = np.append(begins, ends[-1])[document_bounds - document_bounds[0]]
-        tokens = np.full(int(ends[-1]), packing.pad_id, dtype=np.int64)
-        loss_mask = np.zeros(tokens.size, dtype=np.int8)
-        for number, begin, end in zip(order[places].tolist(), begins.tolist(), ends.tolist(), strict=True):
-            packing.copy(number, tokens[begin:end], loss_mask[begin:end])
+        token_bounds = np.append(begins, ends[-1])[document_bounds]
+        group = _Group(documents, parts, order[places].tolist())
+        tokens = np.concatenate(list(group.tokens(stored[places].tolist(), pad_id)))
         yield RowGroup(
-            tokens=tokens,
-            loss_mask=loss_mask,
+            tokens=tokens.astype(np.int64, copy=False),
+            loss_mask=group.loss_mask(begins.tolist(), real[places].tolist(), tokens.size),
             token_bounds=token_bounds,
             starts=begins - np.repeat(token_bounds[:-1], np.diff(document_bounds)),
-            valid=packing.lengths.real[order[places]],
-            document_bounds=document_bounds - document_bounds[0],
+            valid=real[places],
+            document_bounds=document_bounds,
         )

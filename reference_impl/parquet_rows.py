@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -86,19 +88,22 @@ def _bounds(sizes: Sequence[int]) -> IntArray:
 
 
 def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
-    """Write row groups as they come; only one is held at a time. The first decides about ``valid_length``."""
+    """Write row groups as they come, each while the next is made. The first decides about ``valid_length``."""
     # pyarrow has no type stubs, and only files need it.
     parquet: Any = importlib.import_module("pyarrow.parquet")
-    writer: Any = None
-    try:
+    with ExitStack() as stack:
+        encoder = stack.enter_context(ThreadPoolExecutor(max_workers=1))
+        writer: Any = None
+        written: Future[None] | None = None
         for group in groups:
             table = _table(group)
             if writer is None:
-                writer = parquet.ParquetWriter(file, table.schema, **_ENCODING)
-            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-    finally:
-        if writer is not None:
-            writer.close()
+                writer = stack.enter_context(parquet.ParquetWriter(file, table.schema, **_ENCODING))
+            if written is not None:
+                written.result()  # no more than two groups in memory, and no error unseen
+            written = encoder.submit(writer.write_table, table, row_group_size=ROWS_PER_GROUP)
+        if written is not None:
+            written.result()
 
 
 def _table(group: RowGroup) -> Any:

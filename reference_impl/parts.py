@@ -13,18 +13,17 @@ the first token of a part has no slot in front of it that could predict it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reference_impl.documents import Document, Fate, LedgerEntry, Overlong, PackSpec
 from reference_impl.errors import PackingError
-from reference_impl.one_document import length_limit, real_length, runtime_length, trainable
+from reference_impl.one_document import NO_TOKEN, length_limit, real_length, runtime_length, trainable
 
 Places = tuple[tuple[int, ...], ...]
 """Documents by row, both in order: what ``Bins`` holds for lengths."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Stored tokens of one document that are packed together.
 
     Attributes:
@@ -83,18 +82,16 @@ def parts_with_documents(documents: Sequence[Document], spec: PackSpec) -> Itera
     nothing = True
     for index, document in enumerate(documents):
         length = runtime_length(document)
+        if length == NO_TOKEN or (length > limit and spec.overlong == Overlong.DROP):
+            continue
         if length <= limit or spec.overlong == Overlong.TRUNCATE:
-            ends = [length + 1]
+            yield Part(index, 0, length + 1), document
         elif spec.overlong == Overlong.SPLIT:
-            ends = [min(start + limit, length) + 1 for start in range(0, length, limit)]
-        elif spec.overlong == Overlong.DROP:
-            ends = []
+            for start in range(0, length, limit):
+                yield Part(index, start, min(start + limit, length) + 1), document
         else:
             raise PackingError(f"documents[{index}]", f"{length} slots", f"must not be longer than {limit} slots")
-        for number, end in enumerate(ends):
-            if end:
-                nothing = False
-                yield Part(index, number * limit, end), document
+        nothing = False
     if nothing:
         raise PackingError("documents", len(documents), "must leave a document to pack")
 
