@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from reference_impl.batches import Layout, PaddedBatch, Parallelism, ThdBatch
+from reference_impl.batches import BoundaryMetadata, Layout, PaddedBatch, Parallelism, ThdBatch
 from reference_impl.context_parallel import partition
 from reference_impl.documents import Document, PackedRow
 from reference_impl.errors import PackingError
@@ -115,6 +115,8 @@ def _pictures(name: str, value: object, world: int) -> Iterator[Picture]:
         yield _layout(name, value, {}, world)
     elif isinstance(value, ThdBatch):
         yield _layout(name, value.layout, _slot_values(value), world)
+    elif isinstance(value, BoundaryMetadata):
+        yield _boundaries(name, value)
     elif isinstance(value, PackedRow):
         yield from _packed_row(name, value)
     elif isinstance(value, PaddedBatch):
@@ -197,6 +199,21 @@ def _documents(name: str, groups: Sequence[int], padding: Sequence[bool]) -> Row
 
 def _borders(starts: Sequence[int], width: int) -> tuple[int, ...]:
     return tuple(sorted({start for start in starts if 0 < start < width}))
+
+
+def _boundaries(name: str, metadata: BoundaryMetadata) -> Picture:
+    """Boundaries as a batch carries them, sentinels included."""
+    arrays = {"cu_seqlens": metadata.cu_seqlens, "cu_seqlens_unpadded": metadata.cu_seqlens_unpadded}
+    rows = [Row(label, cells_of(array)) for label, array in arrays.items() if array is not None]
+    told = {
+        "argmin": metadata.argmin,
+        "unpadded_argmin": metadata.unpadded_argmin,
+        "max_seqlen": metadata.max_seqlen,
+        "total_tokens": metadata.total_tokens,
+    }
+    note = ", ".join(f"{label} {value}" for label, value in told.items() if value is not None)
+    narrow = all(len(row.cells) <= MOST_SLOTS for row in rows)
+    return Picture(name, tuple(rows) if narrow else (), note=note)
 
 
 def _packed_row(name: str, row: PackedRow) -> Iterator[Picture]:

@@ -42,7 +42,9 @@ def _section(section: Section) -> list[str]:
         lines.append("")
     lines += _table("Failures", [verdict for verdict in section.verdicts if verdict.verdict in LOUD])
     known = [verdict for verdict in section.verdicts if verdict.verdict is Status.FAILED_AS_EXPECTED]
-    lines += _table("Failed as expected", known)
+    if known:
+        table = _table("Failed as expected", known)
+        lines += [f"<details><summary>{len(known)} failed as expected</summary>", "", *table, "</details>", ""]
     return [*lines, *counts([section]), ""]
 
 
