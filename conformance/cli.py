@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from conformance import baseline, baseline_writer, cases, events, explain, probe, running
@@ -30,8 +31,7 @@ from conformance.exit_codes import ExitCode
 from conformance.overlays import OverlayError
 from conformance.reports import ctrf, html, junit, markdown, terminal
 from conformance.reports.columns import Log
-from conformance.reports.live import live
-from conformance.results import counts, exit_code, worst
+from conformance.results import LOUD, counts, exit_code, worst
 from conformance.targets.loading import Description, TargetError, load
 from properties.law import Verdict
 from properties.profiles import EXAMPLES, profile
@@ -149,7 +149,15 @@ def _one(
 ) -> Section:
     description = description or running.describe_here(target)
     measurement = running.start(target, description, plan, log, environment or running.environment_of())
-    with live(Console(stderr=True), title, running.planned(plan)) as show:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[bad]}"), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=running.planned(plan), bad="")
+
+        def show(section: Section) -> None:
+            bad = sum(verdict.verdict in LOUD for verdict in section.verdicts)
+            done = len(section.verdicts) + len(section.pass_targets)
+            bar.update(task, completed=done, bad=f"[red]{bad} failed[/red]" if bad else "")
+
         section = measurement.wait(show)
     if section.truncated:
         console.print(Text(measurement.last_words()), soft_wrap=True)

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from conformance.changes import Change, change
 from conformance.events import LogError
+from conformance.law_changes import Change, change
 from conformance.reports import html
 from conformance.reports.columns import Column, Log, columns
 from conformance.reports.reading import logs_of, paired

@@ -55,7 +55,7 @@ class Finding:
         inputs = json.dumps(self.case.inputs, sort_keys=True) if self.case else ""
         got = (self.case.expected, self.case.got) if self.case else ()
         verdict = self.verdict
-        return repr((verdict.verdict, verdict.message, verdict.upstream, verdict.case, inputs, got, self.problem))
+        return repr((verdict.verdict, verdict.message, verdict.upstream, inputs, got, self.problem))
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence
         "drawings": list(drawings),
         "inputs": cut(json.dumps(case.inputs), detail.text) if case and detail.inputs and not drawings else "",
         "notes": [cut(note, detail.text) for note in notes if note],
-        "case": shlex.quote(str(first.verdict.case)) if case else "",
+        "cases": [shlex.quote(str(found.verdict.case)) for found in group.members] if case else [],
         "upstream": first.verdict.upstream,
         "links": links(first.verdict.upstream),
         "known": list(first.verdict.known_as),

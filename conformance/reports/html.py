@@ -21,8 +21,8 @@ from markupsafe import Markup
 
 from conformance import svg
 from conformance.cases import write_atomically
-from conformance.changes import Change, change
 from conformance.events import Status, Verdict
+from conformance.law_changes import Change, change
 from conformance.reports import findings
 from conformance.reports.columns import Column, Log, columns
 from conformance.reports.findings import Detail, Group, Plain

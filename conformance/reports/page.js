@@ -93,9 +93,9 @@ function findingPart(finding) {
   if (facts) part.append(facts);
   for (const number of finding.drawings || []) part.append(drawing(number));
   for (const note of finding.notes || []) part.append(element("p", { class: "note" }, note));
-  for (const number of finding.case ? finding.columns : []) {
-    const [before, after] = data.columns[number].replay;
-    part.append(command(before + finding.case + after));
+  for (const [place, path] of (finding.cases || []).entries()) {
+    const [before, after] = data.columns[finding.columns[place]].replay;
+    part.append(command(before + path + after));
   }
   if (finding.upstream) {
     const known = (finding.known || []).join(", ");

@@ -87,7 +87,7 @@ def test_a_deviation_shows_all_that_is_known_of_it(run: Log) -> None:
     assert found["message"] == "does not hold: all slots are owned"
     before, after = page.data["columns"][0]["replay"]
     command = f"packproof replay {run.folder}/cases/{CUT_CASE.file_name} --target megatron-bridge"
-    assert before + found["case"] + after == command
+    assert before + found["cases"][0] + after == command
     assert found["links"] == [["Megatron-Bridge #4891", "https://github.com/NVIDIA-NeMo/Megatron-Bridge/issues/4891"]]
     assert found["known"] == ["MB-44"]
     assert page.data["bugs"]["MB-44"]["suffered"]
@@ -145,7 +145,7 @@ def test_a_replay_command_is_safe_to_paste(tmp_path: Path) -> None:
     (found,) = law_of(page, "CPX-001")["findings"]
     before, after = page.data["columns"][0]["replay"]
     path = str(folder / "cases" / CUT_CASE.file_name)
-    assert shlex.split(before + found["case"] + after) == ["packproof", "replay", path, "--target", target]
+    assert shlex.split(before + found["cases"][0] + after) == ["packproof", "replay", path, "--target", target]
 
 
 def test_a_case_outside_of_the_run_is_not_read(tmp_path: Path) -> None:
@@ -188,10 +188,10 @@ def test_neighbouring_releases_are_compared_in_counts() -> None:
     old = release("0.4.2", {"BIN-001": Status.PASSED, "BIN-002": Status.FAILED})
     new = release("0.5.1", {"BIN-001": Status.FAILED, "BIN-002": Status.PASSED, "BIN-003": Status.PASSED})
     page = page_of(old, new)
-    assert law_of(page, "BIN-001")["changes"] == {"0-1": "broke"}
+    assert law_of(page, "BIN-001")["changes"] == {"0-1": "broken"}
     buttons = [attributes["data-query"] for _, attributes in page.tags if "data-query" in attributes]
     release_range = '"megatron-bridge==0.4.2..megatron-bridge==0.5.1"'
-    assert buttons == [f"{kind}:{release_range}" for kind in ("broke", "fixed", "new")]
+    assert buttons == [f"{kind}:{release_range}" for kind in ("broken", "fixed", "new")]
 
 
 def test_findings_that_are_the_same_are_shown_once() -> None:
@@ -238,3 +238,16 @@ def test_a_page_of_four_targets_and_four_hundred_laws_stays_small(tmp_path: Path
 def test_a_log_of_unknown_laws_is_shown_with_what_it_says() -> None:
     law = law_of(page_of(Log(section(header(), verdict("ZZZ-999[of tomorrow]")))), "ZZZ-999[of tomorrow]")
     assert (law["area"], law["harm"], law["text"]) == ("ZZZ", "tokens are lost", "")
+
+
+def test_one_finding_of_two_targets_keeps_the_case_of_each(tmp_path: Path) -> None:
+    """Cases of several targets in one folder have names of their own; what they say is shown once."""
+    for name in ("a.json", "b.json"):
+        cases.write(CUT_CASE, tmp_path / "run" / "cases" / name)
+    sections = [
+        section(header(target), verdict("CPX-001", Status.FAILED, case=f"cases/{target}.json")) for target in "ab"
+    ]
+    page = page_of(*logs_of(write_run(tmp_path / "run", *sections)))
+    (found,) = law_of(page, "CPX-001")["findings"]
+    assert found["columns"] == [0, 1]
+    assert found["cases"] == ["cases/a.json", "cases/b.json"]

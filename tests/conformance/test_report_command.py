@@ -64,7 +64,7 @@ def test_two_runs_are_compared_in_words_and_on_a_page(
 ) -> None:
     page = tmp_path / "diff.html"
     assert packproof("report", "--diff", *runs, "--html", page) == ExitCode.OK
-    assert "1 broke, 1 fixed" in capsys.readouterr().out
+    assert "1 broken, 1 fixed" in capsys.readouterr().out
     assert '"query":"changed"' in page.read_text()
 
 
@@ -82,7 +82,7 @@ def test_a_difference_pairs_targets_by_name(tmp_path: Path, capsys: pytest.Captu
     two = write_run(tmp_path / "2", section(header("b"), fails), section(header("c"), fails))
     assert packproof("report", "--diff", one, two, "--html", tmp_path / "x.html") == ExitCode.OK
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if "broke" in line] == [f"{one}:b==0.5.1 to {two}:b==0.5.1: 1 broke"]
+    assert [line for line in lines if "broken" in line] == [f"{one}:b==0.5.1 to {two}:b==0.5.1: 1 broken"]
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:

@@ -1,7 +1,7 @@
 """What became of a law between two runs: of two releases, or of the same one on two days.
 
     before            after             change
-    passed            failed            broke
+    passed            failed            broken
     failed            passed            fixed
     not supported     passed, failed    gained
     passed, failed    not supported     lost
@@ -23,7 +23,7 @@ from conformance.events import Blame, Status, Verdict
 class Change(StrEnum):
     """Kinds of change, the most urgent first."""
 
-    BROKE = "broke"
+    BROKEN = "broken"
     FIXED = "fixed"
     LOST = "lost"
     GAINED = "gained"
@@ -52,7 +52,7 @@ def behaviour(verdict: Verdict) -> Behaviour:
 
 
 _CHANGES = {
-    (Behaviour.HOLDS, Behaviour.FAILS): Change.BROKE,
+    (Behaviour.HOLDS, Behaviour.FAILS): Change.BROKEN,
     (Behaviour.FAILS, Behaviour.HOLDS): Change.FIXED,
     (Behaviour.HOLDS, Behaviour.LACKS): Change.LOST,
     (Behaviour.FAILS, Behaviour.LACKS): Change.LOST,

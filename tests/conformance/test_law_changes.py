@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from logs import verdict
 
-from conformance.changes import Change, change
 from conformance.events import Blame, Status
+from conformance.law_changes import Change, change
 
 PASSED, FAILED, KNOWN, STALE = Status.PASSED, Status.FAILED, Status.FAILED_AS_EXPECTED, Status.STALE
 LACKS, ERROR = Status.NOT_SUPPORTED, Status.HARNESS_ERROR
@@ -17,9 +17,9 @@ LACKS, ERROR = Status.NOT_SUPPORTED, Status.HARNESS_ERROR
     [
         (PASSED, PASSED, None),
         (KNOWN, KNOWN, None),
-        (PASSED, FAILED, Change.BROKE),
-        (PASSED, KNOWN, Change.BROKE),
-        (STALE, FAILED, Change.BROKE),
+        (PASSED, FAILED, Change.BROKEN),
+        (PASSED, KNOWN, Change.BROKEN),
+        (STALE, FAILED, Change.BROKEN),
         (FAILED, PASSED, Change.FIXED),
         (KNOWN, STALE, Change.FIXED),
         (PASSED, LACKS, Change.LOST),
@@ -40,7 +40,7 @@ def test_a_change_is_one_of_behaviour_not_of_bookkeeping(before: Status, after: 
 
 def test_a_crash_of_the_target_is_a_failure() -> None:
     crashed = verdict("BIN-001", Status.ENVIRONMENT_ERROR, blame=Blame.TARGET)
-    assert change(verdict("BIN-001"), crashed) is Change.BROKE
+    assert change(verdict("BIN-001"), crashed) is Change.BROKEN
     assert change(crashed, verdict("BIN-001")) is Change.FIXED
 
 
