@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -65,6 +66,11 @@ def test_the_reference_passes_and_leaves_every_report(tmp_path: Path) -> None:
     assert ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")
     assert "BIN" not in (tmp_path / "summary.md").read_text()  # nothing failed, so no law is named
     assert json.loads((tmp_path / "badge.json").read_text())["color"] == "brightgreen"
+    assert json.loads((tmp_path / "ctrf.json").read_text())["results"]["summary"]["passed"] == count
+    assert f"{count} of {count} laws passed (100.0 %)" in " ".join(
+        re.sub("<[^>]*>", "", (tmp_path / "index.html").read_text()).split()
+    )
+    assert section.header.planned == count
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,7 @@ def test_whatever_a_target_raises_is_reported_as_text(misbehaving: Report) -> No
     assert "[red]markup[/red]" in misbehaving.result.stdout
     assert "packproof replay" in misbehaving.result.stdout
     assert "<script>" not in (misbehaving.folder / "summary.md").read_text()
+    assert "<script>alert" not in (misbehaving.folder / "index.html").read_text()
     failures = ElementTree.parse(misbehaving.folder / "junit.xml").getroot().findall(".//failure")
     assert any("<script>" in str(failure.get("message")) for failure in failures)
 
@@ -185,13 +192,19 @@ def test_a_baseline_entry_for_an_unknown_law_is_reported(tmp_path: Path) -> None
 
 
 def test_a_known_deviation_fails_as_expected_and_others_do_not_hide_behind_it(tmp_path: Path) -> None:
-    entry = '[[deviation]]\nlaw = "BIN-001"\ncase = "case.json"\nharm = "it raises"\n'
+    entry = (
+        '[[deviation]]\nlaw = "BIN-001"\ncase = "case.json"\nharm = "it raises"\n'
+        'upstream = "Megatron-Bridge #1"\nknown_as = ["MB-00"]\n'
+    )
     path = write_baseline(tmp_path, entry, {**PASSING_CASE, "law": "BIN-001"})
     result, section = measure("module:fakes:Raises", tmp_path, "--baseline", path)
     assert result.returncode == ExitCode.DEVIATION, result.stdout + result.stderr
     by_key = {(verdict.law, verdict.facet): verdict.verdict for verdict in section.verdicts}
     assert by_key["BIN-001", ""] is Status.FAILED_AS_EXPECTED
     assert by_key["BIN-002", ""] is Status.FAILED
+    known = {(verdict.law, verdict.facet): (verdict.upstream, verdict.known_as) for verdict in section.verdicts}
+    assert known["BIN-001", ""] == ("Megatron-Bridge #1", ("MB-00",))
+    assert known["BIN-002", ""] == ("", ())
     assert result.stdout.strip().splitlines()[-2].startswith("1 failed as expected")
 
 
