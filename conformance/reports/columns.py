@@ -10,6 +10,14 @@ from pathlib import Path
 from conformance.events import Section, Status, Verdict
 from conformance.results import LOUD, SuiteResult, suites
 
+LOUD_WORDS = {
+    Status.FAILED: ("new deviation", "new deviations"),
+    Status.STALE: ("stale baseline entry", "stale baseline entries"),
+    Status.HARNESS_ERROR: ("harness error", "harness errors"),
+    Status.ENVIRONMENT_ERROR: ("environment error", "environment errors"),
+}
+"""One and several."""
+
 
 @dataclass(frozen=True)
 class Log:
@@ -64,9 +72,10 @@ class Column:
         return f"{100 * self.counts[Status.PASSED] / self.total:.1f} %" if self.total else "none"
 
     @property
-    def loud(self) -> int:
-        """Verdicts that make the run red."""
-        return sum(self.counts[status] for status in LOUD)
+    def loud(self) -> str:
+        """What makes the run red, in words; "" when nothing does."""
+        found = [(self.counts[status], LOUD_WORDS[status]) for status in LOUD if self.counts[status]]
+        return ", ".join(f"{count} {words[count > 1]}" for count, words in found)
 
     @property
     def problems(self) -> tuple[str, ...]:

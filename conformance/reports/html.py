@@ -175,6 +175,7 @@ def _law(shown: Sequence[Column], key: str, groups: Sequence[Group], detail: Det
         "sources": list(law.sources) if law else [],
         "links": links("; ".join(law.sources)) if law else [],
         "verdicts": [verdict.verdict if verdict else None for verdict in verdicts],
+        "measured": [[verdict.examples, round(verdict.seconds, 1)] if verdict else None for verdict in verdicts],
         "changes": _changes(verdicts),
         "findings": [findings.plain(group, detail, *drawings.add(group)) for group in groups],
     }

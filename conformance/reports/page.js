@@ -56,6 +56,9 @@ function about(law) {
   if (law.harm) add("harm", law.harm);
   if (law.needs.length) add("needs", ...spaced(law.needs.map((name) => element("code", {}, name))));
   if (law.sources.length) add("sources", ...spaced(law.sources.map(source)));
+  const measured = law.measured.flatMap((found, number) =>
+    (found ? [`${data.columns[number].handle}: ${found[0]} examples in ${found[1]} s`] : []));
+  add("measured", measured.join(", "));
   if (law.links.length) add("links", ...spaced(law.links.map(link)));
   return facts;
 }

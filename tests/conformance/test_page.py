@@ -98,7 +98,7 @@ def test_a_deviation_shows_all_that_is_known_of_it(run: Log) -> None:
 
 def test_the_header_says_what_was_measured_and_how(run: Log) -> None:
     shown = page_of(run).shown
-    for words in ("megatron-bridge==0.5.1", "modelopt", "pr, seed 7", "isolated", "Python 3.12", "1 loud"):
+    for words in ("megatron-bridge==0.5.1", "modelopt", "pr, seed 7", "isolated", "Python 3.12", "✗ 1 new deviation"):
         assert words in shown
 
 
