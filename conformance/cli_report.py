@@ -25,7 +25,7 @@ def report(
 ) -> None:
     """Write one page for one or several runs, each a column."""
     console = Console()
-    logs = _compared(runs) if diff else [log for run in runs for log in logs_of(run)]
+    logs, alone = _compared(runs) if diff else ([log for run in runs for log in logs_of(run)], [])
     try:
         html.write(logs, page, diff=diff)
     except OSError as error:
@@ -33,10 +33,12 @@ def report(
     if diff:
         for before, after in itertools.batched(columns(logs), 2):
             console.print(Text(_sentence(before, after)), soft_wrap=True)
+    if alone:
+        console.print(Text(f"measured in one of the two runs only: {', '.join(alone)}"), soft_wrap=True)
     console.print(Text(f"page: {page}"), soft_wrap=True)
 
 
-def _compared(runs: list[Path]) -> list[Log]:
+def _compared(runs: list[Path]) -> tuple[list[Log], list[str]]:
     if len(runs) != 2:
         raise LogError(f"--diff compares two runs, not {len(runs)}: name two folders")
     return paired(logs_of(runs[0]), logs_of(runs[1]))

@@ -65,11 +65,17 @@ function about(law) {
 
 function command(line) {
   const button = element("button", { type: "button" }, "Copy");
+  const text = element("pre", {}, line);
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(line);
-    button.textContent = "Copied";
+    try {
+      await navigator.clipboard.writeText(line);
+      button.textContent = "Copied";
+    } catch { // a browser may keep pages from files away from the clipboard
+      getSelection().selectAllChildren(text);
+      button.textContent = "Selected";
+    }
   });
-  return element("div", { class: "command" }, element("pre", {}, line), button);
+  return element("div", { class: "command" }, text, button);
 }
 
 function values(finding) {

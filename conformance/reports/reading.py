@@ -28,19 +28,23 @@ def logs_of(folder: Path) -> list[Log]:
     return logs
 
 
-def paired(before: list[Log], after: list[Log]) -> list[Log]:
+def paired(before: list[Log], after: list[Log]) -> tuple[list[Log], list[str]]:
     """Logs of two runs side by side: each target of the one beside the same target of the other.
 
     Runs of one target each are compared whatever the targets are.
+
+    Returns:
+        The pairs in one list, and the targets that only one of the runs has.
 
     Raises:
         LogError: the runs have no target in common.
     """
     if len(before) == len(after) == 1:
-        return [*before, *after]
+        return [*before, *after], []
     later = {log.section.header.target: log for log in after}
     pairs = [(log, later[log.section.header.target]) for log in before if log.section.header.target in later]
     if not pairs:
         names = [", ".join(log.section.header.target for log in logs) for logs in (before, after)]
         raise LogError(f"nothing to compare: one run measured {names[0]}, the other {names[1]}")
-    return [log for pair in pairs for log in pair]
+    alone = {log.section.header.target for log in before} ^ later.keys()
+    return [log for pair in pairs for log in pair], sorted(alone)

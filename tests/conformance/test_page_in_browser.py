@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +166,8 @@ def test_a_case_opens_with_its_drawing_values_command_and_link(open_page: Any, r
     expect(part).to_contain_text(f"packproof replay {run.folder}/cases/CPX-001.json --target megatron-bridge")
     link = part.get_by_role("link", name="Megatron-Bridge #4891")
     expect(link).to_have_attribute("href", "https://github.com/NVIDIA-NeMo/Megatron-Bridge/issues/4891")
+    part.get_by_role("button", name="Copy").click()
+    expect(part.locator(".command button")).to_have_text(re.compile("Copied|Selected"))
     page.get_by_role("button", name="CPX-001").click()
     expect(part).to_have_count(0)
 

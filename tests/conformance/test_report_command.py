@@ -82,6 +82,7 @@ def test_a_difference_pairs_targets_by_name(tmp_path: Path, capsys: pytest.Captu
     two = write_run(tmp_path / "2", section(header("b"), fails), section(header("c"), fails))
     assert packproof("report", "--diff", one, two, "--html", tmp_path / "x.html") == ExitCode.OK
     lines = capsys.readouterr().out.splitlines()
+    assert "measured in one of the two runs only: a, c" in lines
     assert [line for line in lines if "broken" in line] == [f"{one}:b==0.5.1 to {two}:b==0.5.1: 1 broken"]
 
 
