@@ -48,6 +48,8 @@ STREAMS = {
     "shorter than two chunks": Stream((1, 2, 3), (8, 8, 8)),
     "many documents": Stream((3, 8, 1, 15, 6, 2, 8, 11), (8, 8, 8, 16, 8, 8, 8, 16)),
     "one long among short": Stream((2, 61, 3), (8, 64, 8)),
+    "whole chunks of padding": Stream((8, 4, 16), (16, 8, 16)),
+    "aligned": Stream((8, 8, 16, 24, 16, 8), (8, 8, 16, 24, 16, 8)),
 }
 """Kinds of streams by name."""
 

@@ -17,7 +17,7 @@ AREAS = ("CP", "RoPE", "position", "MTP", "loss", "THD")
 
 REACHED = frozenset({
     Op.PARTITION, Op.SLICE_BATCH, Op.GATHER, Op.LOCAL_BOUNDARIES, Op.SEQUENCE_PARAMS, Op.POSITION_IDS, Op.PAD_LAYOUT,
-    Op.PACK_IN_BATCH, Op.PAD_DOCUMENT, Op.FILL, Op.COLLATE,
+    Op.PACK_IN_BATCH, Op.PAD_DOCUMENT, Op.FILL, Op.COLLATE, Op.ROTARY_ROWS, Op.ROLL, Op.REDUCE_LOSS,
 })  # fmt: skip
 """Operations that the checks below call, directly or through others."""
 
@@ -57,7 +57,7 @@ def injected() -> Iterator[Bug]:
 def plan() -> Mapping[str, Check]:
     """Checks by name, those that find most first."""
     checks: dict[str, Check] = {}
-    for stream in ("many documents", "padding in the tail only", "zero length inside", "one long among short"):
+    for stream in ("many documents", "padding in the tail only", "zero length inside", "whole chunks of padding"):
         for world in (2, 4):
             checks[f"slicing of {stream} on {world} ranks"] = _slicing(case_of(stream, context=world))
     for stream, causal in (("odd tails", True), ("padding in the tail only", True), ("zero length inside", False)):
@@ -74,6 +74,7 @@ def plan() -> Mapping[str, Check]:
         checks[f"training in batch on {stream}"] = _training(case, "in batch")
         checks[f"training offline on {stream}"] = _training(case, "offline")
         checks[f"training with whole loss on {stream}"] = _training(case, "whole loss")
+    checks["training on filled rows"] = _training(case_of("aligned", context=2, dtype="float64"), "filled")
     return checks
 
 

@@ -12,7 +12,7 @@ from gpu_tests.levels import Level, assert_equal, noise_floor
 from gpu_tests.programs.attention import attention, layer, layer_weights
 from gpu_tests.programs.slicing import slicing
 from gpu_tests.ranks import Runner
-from properties.segments import is_padding, owned_slots
+from properties.segments import is_padding, owned_slots, position_of
 from reference_impl.attention import attention as reference_attention
 
 
@@ -25,6 +25,7 @@ def check_slicing(runner: Runner, target: str, case: Case) -> None:
         "slot boundaries": torch.from_numpy(layout.padded),
         "raw cu_seqlens": torch.from_numpy(layout.padded.astype(np.int32)),
         "max_seqlen": torch.tensor([max(case.slots)]),
+        "positions of tokens": torch.from_numpy(position_of(layout)[~is_padding(layout)]),
     }
     for name, expected in of_the_stream.items():
         assert_equal(f"{name} on rank 0", results[0]["metadata"][name], expected, Level.BITWISE)
@@ -34,6 +35,7 @@ def check_slicing(runner: Runner, target: str, case: Case) -> None:
             assert_equal(f"{name} of rank {rank}", result["local"][name], whole[slots], Level.BITWISE)
         for name, expected in results[0]["metadata"].items():
             assert_equal(f"{name} on rank {rank}", result["metadata"][name], expected, Level.BITWISE)
+        assert result["gathered"].keys() == result["whole"].keys(), f"rank {rank} gathered {list(result['gathered'])}"
         for name, whole in result["whole"].items():
             assert_equal(f"gathered {name}", result["gathered"][name], whole, Level.BITWISE)
 

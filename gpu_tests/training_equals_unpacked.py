@@ -25,7 +25,7 @@ def check_training_step(runner: Runner, target: str, case: Case, source: Source)
     expected = unpacked(case, source)
     for rank, result in enumerate(results):
         assert_equal(f"tokens on rank {rank}", result["count"], expected["count"], Level.BITWISE)
-        _within_rounding(f"loss on rank {rank}", result["total"], expected["total"])
+        _within_rounding(f"loss on rank {rank}", result["loss"], expected["loss"])
         for name, gradient in expected["per_token"].items():
             _within_rounding(f"gradient of {name} on rank {rank}", result["per_token"][name], gradient)
     return results

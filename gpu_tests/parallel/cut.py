@@ -94,19 +94,21 @@ def kernel_boundaries(implementation: Implementation, layout: Layout) -> tuple[T
 
 
 SENTINELS = 3
-"""Entries of -1 behind the boundaries of a batch, as Bridge's collation fills them up."""
+"""Entries of -1 behind the boundaries of a row, as Bridge's collation fills them up."""
 
 
 def boundary_metadata(layout: Layout, sentinels: int = 0) -> BoundaryMetadata:
     """The boundaries of a layout as a batch carries them.
 
-    With sentinels it says how many entries are true, without any it does not; nothing is said of valid lengths where
-    nothing is padded.
+    With sentinels they are the only row of a batch, which says how many entries are true; without any they are a plain
+    array, which does not. Nothing is said of valid lengths where nothing is padded.
     """
     padded, valid = (
         np.append(boundaries, np.full(sentinels, -1)).astype(np.int32) for boundaries in (layout.padded, layout.valid)
     )
     argmin = len(layout.padded) if sentinels else None
+    if sentinels:
+        padded, valid = padded[None], valid[None]
     nothing_padded = np.array_equal(padded, valid)
     return BoundaryMetadata(
         cu_seqlens=padded,

@@ -1,7 +1,8 @@
 """A model of one layer, in float64, that notices every array of a batch.
 
 Absolute positions are embedded; queries and keys are rotated. Rotation alone sees only distances inside a document, so
-that positions which are off by a constant would pass; queries are therefore scaled by their position, too.
+that positions which are off by a constant would pass; queries are therefore scaled by their position, too. A second
+head predicts the token after the next one (MTP).
 """
 
 from __future__ import annotations
@@ -34,14 +35,20 @@ class Slots:
         labels: what they should predict.
         weights: of their losses.
         positions: absolute ones, embedded.
+        scaled: absolute ones, which queries are scaled by.
         rotary: those that queries and keys are rotated by.
+        next_labels: what the second head should predict.
+        next_weights: of its losses.
     """
 
     tokens: Tensor
     labels: Tensor
     weights: Tensor
     positions: Tensor
+    scaled: Tensor
     rotary: Tensor
+    next_labels: Tensor
+    next_weights: Tensor
 
     def checked(self) -> Slots:
         """The same, if an embedding can look all of it up; on a device it would take the process along.
@@ -73,6 +80,7 @@ def initial_weights(case: Case) -> Weights:
         "qkv": (3, case.heads, case.head_size, hidden),
         "out": (case.heads, case.head_size, hidden),
         "head": (VOCABULARY, hidden),
+        "next head": (VOCABULARY, hidden),
     }
     return {
         name: torch.randn(shape, generator=generator, dtype=torch.float64) * hidden**-0.5
@@ -80,16 +88,18 @@ def initial_weights(case: Case) -> Weights:
     }
 
 
-def loss_sum(weights: Weights, slots: Slots, attend: Attend) -> Tensor:
-    """Weighted sum of the token losses."""
+def losses(weights: Weights, slots: Slots, attend: Attend) -> tuple[Tensor, Tensor]:
+    """Losses of every slot (T,): of the next token, and of the one after it."""
     hidden = weights["tokens"][slots.tokens] + weights["positions"][slots.positions]
     q, k, v = torch.einsum("th,cndh->ctnd", hidden, weights["qkv"])
-    scale = 1 + torch.log1p(slots.rotary.double())[:, None, None]
+    scale = 1 + torch.log1p(slots.scaled.double())[:, None, None]
     attended = attend(scale * rotate(q, slots.rotary), rotate(k, slots.rotary), v)
     hidden = hidden + torch.einsum("tnd,ndh->th", attended, weights["out"])
-    logits = torch.tanh(hidden) @ weights["head"].T
-    losses = nn.functional.cross_entropy(logits, slots.labels, reduction="none")
-    return (losses * slots.weights).sum()
+    features = torch.tanh(hidden)
+    return (
+        nn.functional.cross_entropy(features @ weights["head"].T, slots.labels, reduction="none"),
+        nn.functional.cross_entropy(features @ weights["next head"].T, slots.next_labels, reduction="none"),
+    )
 
 
 def rotate(values: Tensor, positions: Tensor) -> Tensor:

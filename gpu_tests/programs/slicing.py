@@ -82,6 +82,7 @@ def _cut(implementation: Implementation, batch: ThdBatch, world: int, rank: int)
         "cu_seqlens_q_padded": params.cu_seqlens_q_padded,
         "cu_seqlens_kv_padded": params.cu_seqlens_kv_padded,
         "max_seqlen": np.array([local.max_seqlen]),
+        "positions of tokens": np.asarray(implementation.position_ids(batch.layout))[~is_padding(batch.layout)],
         **{f"raw {name}": array for name, array in local.raw.items()},
     }
     return local, {name: torch.from_numpy(array.copy()) for name, array in metadata.items() if array is not None}

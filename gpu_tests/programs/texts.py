@@ -1,8 +1,9 @@
-"""Documents to train on, and the three ways in which they become batches.
+"""Documents to train on, and the four ways in which they become batches.
 
-in batch      rows of a padded batch, packed by the training step
-offline       packed beforehand, with the stored loss masks
-whole loss    packed beforehand, every real slot weighs 1
+* in batch: rows of a padded batch, packed by the training step;
+* offline: packed beforehand, with the stored loss masks;
+* filled: the same, without padding documents first, which must be aligned already;
+* whole loss: packed beforehand, every real slot weighs 1.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import torch
 
 from gpu_tests.cases import Case
 from reference_impl.batches import CollateSpec, PaddedBatch, ThdBatch
-from reference_impl.documents import BoolArray, Document, IntArray, PackSpec
+from reference_impl.documents import Algorithm, BoolArray, Document, IntArray, PackSpec
 from reference_impl.interface import Implementation
 
-Source = Literal["in batch", "offline", "whole loss"]
+Source = Literal["in batch", "offline", "filled", "whole loss"]
 
 VOCABULARY = 12
 """Small, so that documents hold EOS and the pad id again and again."""
@@ -27,8 +28,9 @@ PAD_ID = 3
 """Also a token of the documents, so that nobody tells padding by it."""
 EOS_ID = 5
 """The same of the end of sequence."""
-PROMPT_SHARE = 0.3
-"""The first part of a document with a mask of its own, which does not count in the loss."""
+PROMPT_SHARE = 0.7
+"""The first part of a document with a mask of its own, which does not count in the loss; in one of the streams, what
+follows lies beyond ``LONGEST``."""
 FIRST_POSITION = 2
 """Of rows that the training step packs: some models do not count from 0."""
 LONGEST = 40
@@ -83,7 +85,7 @@ def _text(tokens: IntArray, number: int) -> Text:
 
 def alone(text: Text, source: Source) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
     """Inputs, labels, weights and positions (L,) of a document as training on it alone would have them."""
-    limit = None if source == "in batch" else LONGEST
+    limit = LONGEST if source in {"offline", "whole loss"} else None
     weights = np.ones_like(text.weights) if source == "whole loss" else text.weights
     first = FIRST_POSITION if source == "in batch" else 0
     positions = first + np.arange(len(text.inputs))
@@ -96,17 +98,17 @@ def batches(implementation: Implementation, texts: Sequence[Text], source: Sourc
     if source == "in batch":
         return (implementation.pack_in_batch(padded_batch(texts), multiple, PAD_ID),)
     width = ROW_MULTIPLES * LONGEST
-    spec = PackSpec(capacity=width, max_length=LONGEST, pad_multiple=multiple, pad_id=PAD_ID, eos_id=EOS_ID)
-    packed = implementation.pack_documents([text.stored for text in texts], spec)
-    how = CollateSpec(
-        width=width,
-        document_multiple=multiple,
-        eos_id=EOS_ID,
-        answer_only_loss=source == "offline",
-        metadata=(packed.metadata,),
-    )
+    documents = [text.stored for text in texts]
+    if source == "filled":
+        lengths = np.array([len(text.inputs) for text in texts], dtype=np.int64)
+        bins = implementation.assign_bins(lengths, width, Algorithm.FIRST_FIT, 0)
+        rows = implementation.fill(documents, bins, width, PAD_ID, 0)
+    else:
+        spec = PackSpec(capacity=width, max_length=LONGEST, pad_multiple=multiple, pad_id=PAD_ID, eos_id=EOS_ID)
+        rows = implementation.pack_documents(documents, spec).rows
+    how = CollateSpec(width=width, document_multiple=multiple, eos_id=EOS_ID, answer_only_loss=source != "whole loss")
     # One row per batch: packs need micro batch size 1.
-    return tuple(implementation.collate(packed.rows, range(len(packed.rows)), how))
+    return tuple(implementation.collate(rows, range(len(rows)), how))
 
 
 def padded_batch(texts: Sequence[Text]) -> PaddedBatch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,48 +13,91 @@ from gpu_tests.cases import Case
 from gpu_tests.parallel.cut import Cut, cut
 from gpu_tests.parallel.ring import ring_attention
 from gpu_tests.programs import implementation_of
-from gpu_tests.programs.model import Attend, Slots, Weights, initial_weights, loss_sum
+from gpu_tests.programs.model import Attend, Slots, Weights, initial_weights, losses
 from gpu_tests.programs.texts import Source, alone, batches, texts_of
 from gpu_tests.ranks.fabric import Fabric
 from reference_impl.attention import attention
-from reference_impl.batches import Layout
+from reference_impl.batches import Layout, ThdBatch
 from reference_impl.interface import Implementation
+from reference_impl.ranks import Borders, LossPart, ReducedLoss, RotaryMode
+
+MTP_SCALE = 0.3
+"""Weight of the loss of the second head; any that is not small beside 1."""
 
 
 def training_step(fabric: Fabric, target: str, case: Case, source: Source) -> dict[str, Any]:
     """Forward and backward on this rank's slots, then what the ranks make of it together.
 
     Returns:
-        ``tokens`` that count on this rank; ``total`` loss and ``count`` of all; gradients of the token mean by name
-        under ``per_token``, ``mean_of_means`` and ``average_in_collective``.
+        ``tokens`` that count on this rank; ``loss`` and ``count`` of all; gradients by name under ``per_token``,
+        ``mean_of_means`` and ``average_in_collective``.
     """
     group = fabric.context
-    micro_batches = fabric.agree(lambda: _prepare(implementation_of(target), case, source, group.size, group.rank))
+    implementation = implementation_of(target)
+    micro_batches = fabric.agree(lambda: _prepare(implementation, case, source, group.size, group.rank))
     weights = {name: weight.to(fabric.device).requires_grad_() for name, weight in initial_weights(case).items()}
-    summed, tokens = torch.zeros(2, dtype=torch.float64, device=fabric.device)
+    heads: tuple[list[Tensor], list[Tensor]] = ([], [])
+    counts: tuple[list[Tensor], list[Tensor]] = ([], [])
     for slots, ours in micro_batches:
         local = slots.to(fabric.device)
-        summed = summed + loss_sum(weights, local, _over_ranks(ours, fabric))
-        tokens = tokens + local.weights.sum()
-    gradients = dict(zip(weights, torch.autograd.grad(summed, list(weights.values())), strict=True))
-
-    def total(value: Tensor) -> Tensor:
-        everywhere = value.detach().clone()
-        dist.all_reduce(everywhere, group=group.handle)
-        return everywhere
-
-    return {"tokens": tokens, "total": total(summed), **_averaged(gradients, tokens, group.size, total)}
-
-
-def _averaged(gradients: Weights, tokens: Tensor, world: int, total: Callable[[Tensor], Tensor]) -> dict[str, Any]:
-    count = total(tokens)
-    own_mean = {name: gradient / tokens.clamp(min=1) for name, gradient in gradients.items()}
-    per_token = {name: total(gradient) / count for name, gradient in gradients.items()}
+        found = losses(weights, local, _over_ranks(ours, fabric))
+        for head, (values, count) in enumerate(zip(found, (local.weights, local.next_weights), strict=True)):
+            heads[head].append(values)
+            counts[head].append(count)
+    reduced = [_reduce(fabric, implementation, heads[head], counts[head]) for head in (0, 1)]
+    results = [_averaged(fabric, weights, heads[head], counts[head], reduced[head][1]) for head in (0, 1)]
+    combined = {
+        way: {name: results[0][way][name] + MTP_SCALE * results[1][way][name] for name in weights}
+        for way in results[0]
+    }
+    main, following = reduced[0][0], reduced[1][0]
     return {
-        "count": count,
+        "tokens": sum(float(count.sum()) for count in counts[0]),
+        "loss": torch.tensor(main.loss + MTP_SCALE * following.loss, dtype=torch.float64),
+        "count": torch.tensor([main.tokens, following.tokens]),
+        **combined,
+    }
+
+
+def _reduce(
+    fabric: Fabric, implementation: Implementation, values: list[Tensor], counts: list[Tensor]
+) -> tuple[ReducedLoss, list[float]]:
+    """The loss of all ranks, and the scale of each micro batch of this one."""
+    own = [
+        LossPart(value.detach().cpu().numpy(), count.cpu().numpy())
+        for value, count in zip(values, counts, strict=True)
+    ]
+    everyone: list[Any] = [None] * fabric.context.size
+    dist.all_gather_object(everyone, own, group=fabric.context.handle)
+    parts = [part for rank in everyone for part in rank]
+    reduced = fabric.agree(lambda: implementation.reduce_loss(parts))
+    first = fabric.context.rank * len(own)
+    return reduced, [float(scale) for scale in reduced.scales[first : first + len(own)]]
+
+
+def _averaged(
+    fabric: Fabric, weights: Weights, values: list[Tensor], counts: list[Tensor], scales: list[float]
+) -> dict[str, Weights]:
+    """The gradient of one head's loss, averaged over the ranks in three ways."""
+    world = fabric.context.size
+
+    def gradients(factors: list[float]) -> Weights:
+        summed = torch.stack(
+            [f * (value * count).sum() for f, value, count in zip(factors, values, counts, strict=True)]
+        ).sum()
+        found = torch.autograd.grad(
+            summed, list(weights.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        for gradient in found:
+            dist.all_reduce(gradient, group=fabric.context.handle)
+        return dict(zip(weights, found, strict=True))
+
+    per_token = gradients(scales)
+    own_tokens = max(sum(float(count.sum()) for count in counts), 1.0)
+    return {
         "per_token": per_token,
         # As without per-token loss: every rank divides by its own tokens, and ranks count alike.
-        "mean_of_means": {name: total(gradient) / world for name, gradient in own_mean.items()},
+        "mean_of_means": gradients([1 / own_tokens / world] * len(values)),
         # As DDP with average_in_collective: the collective divides by the ranks, then the tokens divide once more.
         "average_in_collective": {name: gradient / world for name, gradient in per_token.items()},
     }
@@ -67,16 +109,33 @@ def _prepare(
     prepared: list[tuple[Slots, Cut]] = []
     for batch in batches(implementation, texts_of(case), source, world):
         ours = cut(implementation, batch.layout, world, rank)
-        local = implementation.slice_batch(batch, world, rank)
-        rotary = np.asarray(implementation.position_ids(batch.layout))[ours.own.numpy()]
-        if local.labels is None or local.loss_mask is None:
-            raise ValueError("the batch lost its labels or its loss mask")
-        arrays = (local.tokens, local.labels, local.loss_mask, local.position_ids, rotary)
-        slots = Slots(*(torch.from_numpy(np.array(array)) for array in arrays)).checked()
+        slots = _slots_of(implementation, batch, ours).checked()
         if len(slots.tokens) != len(ours.own):
             raise ValueError(f"rank {rank} holds {len(slots.tokens)} tokens for {len(ours.own)} slots")
         prepared.append((slots, ours))
     return prepared
+
+
+def _slots_of(implementation: Implementation, batch: ThdBatch, ours: Cut) -> Slots:
+    layout, world, rank = batch.layout, ours.world, ours.rank
+    local = implementation.slice_batch(batch, world, rank)
+    if batch.labels is None or batch.loss_mask is None or local.labels is None or local.loss_mask is None:
+        raise ValueError("the batch lost its labels or its loss mask")
+    rolled = [
+        implementation.roll(values, layout, world, 1, Borders.VALID)[rank]
+        for values in (batch.labels, batch.loss_mask.astype(np.int64))
+    ]
+    arrays = (
+        local.tokens,
+        local.labels,
+        local.loss_mask,
+        local.position_ids,
+        np.asarray(implementation.position_ids(layout))[ours.own.numpy()],
+        implementation.rotary_rows(layout, world, rank, RotaryMode.RESTART),
+        rolled[0],
+        rolled[1].astype(np.float64),
+    )
+    return Slots(*(torch.from_numpy(np.array(array)) for array in arrays))
 
 
 def _over_ranks(ours: Cut, fabric: Fabric) -> Attend:
@@ -86,14 +145,26 @@ def _over_ranks(ours: Cut, fabric: Fabric) -> Attend:
 def unpacked(case: Case, source: Source) -> dict[str, Any]:
     """The same step document by document, without packing or ranks: what every packed run must give."""
     weights = {name: weight.requires_grad_() for name, weight in initial_weights(case).items()}
-    summed, tokens = torch.zeros(2, dtype=torch.float64)
+    summed, tokens = torch.zeros(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
     for text in texts_of(case):
         arrays = [torch.from_numpy(np.array(array)) for array in alone(text, source)]
-        slots = Slots(*arrays, rotary=torch.arange(len(arrays[0]))).checked()
-        summed = summed + loss_sum(weights, slots, _one_document(len(arrays[0])))
-        tokens = tokens + slots.weights.sum()
-    gradients = torch.autograd.grad(summed / tokens, list(weights.values()))
-    return {"total": summed.detach(), "count": tokens, "per_token": dict(zip(weights, gradients, strict=True))}
+        inputs, labels, counts, positions = arrays
+        following = [torch.cat([values[1:], torch.zeros_like(values[:1])]) for values in (labels, counts)]
+        offsets = torch.arange(len(inputs))
+        slots = Slots(
+            inputs, labels, counts.double(), positions, offsets, offsets, following[0], following[1].double()
+        )
+        found = losses(weights, slots, _one_document(len(inputs)))
+        both = (slots.weights, slots.next_weights)
+        summed = summed + torch.stack([(value * count).sum() for value, count in zip(found, both, strict=True)])
+        tokens = tokens + torch.stack([count.sum() for count in both])
+    objective = (summed / tokens * torch.tensor([1.0, MTP_SCALE], dtype=torch.float64)).sum()
+    gradients = torch.autograd.grad(objective, list(weights.values()))
+    return {
+        "loss": objective.detach(),
+        "count": tokens.long(),
+        "per_token": dict(zip(weights, gradients, strict=True)),
+    }
 
 
 def _one_document(length: int) -> Attend:

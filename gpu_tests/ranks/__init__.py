@@ -9,10 +9,10 @@ from conformance.machine import here
 from gpu_tests.cases import Backend
 from gpu_tests.ranks.fabric import Disagreement, Fabric, Group
 from gpu_tests.ranks.in_step import InStep
-from gpu_tests.ranks.jobs import Program, RankFailure
+from gpu_tests.ranks.jobs import Program, RankFailure, StartFailure
 from gpu_tests.ranks.pool import Pool
 
-__all__ = ["Disagreement", "Fabric", "Group", "Pool", "RankFailure", "Ranks", "Runner", "open_ranks"]
+__all__ = ["Disagreement", "Fabric", "Group", "Pool", "RankFailure", "Ranks", "Runner", "StartFailure", "open_ranks"]
 
 
 class Runner(Protocol):

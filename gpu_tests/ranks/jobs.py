@@ -22,6 +22,10 @@ class RankFailure(AssertionError):
     """A program failed on some rank, or some rank did not answer; holds the last lines of every rank."""
 
 
+class StartFailure(Exception):
+    """The processes did not come up, so that nothing was measured."""
+
+
 @dataclass(frozen=True)
 class Job:
     """A program to run.

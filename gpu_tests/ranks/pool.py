@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_tests.ranks import jobs, worker
-from gpu_tests.ranks.jobs import Answer, Job, Program, RankFailure
+from gpu_tests.ranks.jobs import Answer, Job, Program, RankFailure, StartFailure
 from reference_impl.errors import NotSupported
 
 START_LIMIT = 120.0
@@ -67,6 +67,7 @@ class Pool:
         Raises:
             RankFailure: it failed on a rank, or a rank did not answer in time.
             NotSupported: the target that the program loads lacks an operation.
+            StartFailure: the processes did not come up.
         """
         self._start()
         message = jobs.encode(Job(program, arguments, context, tensor))
@@ -106,7 +107,7 @@ class Pool:
             self._ranks.append(_Rank(process, ours, log, 0))
         ready = self._answers(START_LIMIT)
         if any(answer is None for answer in ready):
-            raise RankFailure(f"the ranks did not start within {START_LIMIT:g} s\n{self._last_words(ready)}")
+            raise StartFailure(f"the ranks did not start within {START_LIMIT:g} s\n{self._last_words(ready)}")
 
     def _answers(self, limit: float | None = None) -> list[Any]:
         """One answer per rank, None from those that died or did not answer in time."""
