@@ -90,6 +90,8 @@ def _model(fabric: Fabric, case: Case, layers: Layers) -> Any:
     on_cpu = fabric.device.type == "cpu"
     if on_cpu:
         state._GLOBAL_MEMORY_BUFFER = _Buffer()  # noqa: SLF001 - Core has no other way to say where
+        # The tracker that keeps no random state of a CUDA device; there is no dropout, so nothing random is drawn.
+        _core("tensor_parallel.random").initialize_rng_tracker(inference_rng_tracker=True)
     else:
         _core("tensor_parallel").model_parallel_cuda_manual_seed(case.seed)
     dtype = torch.float64 if layers == "local" else torch.bfloat16
