@@ -52,6 +52,8 @@ _ALL = (
           "test_transformer_engine_attention.py"),
     Suite("core-model", "a tiny Core GPT model: packed equals unpacked", Needs(packages=_CORE),
           "test_core_model.py"),
+    Suite("core-kernels", "Core's rotary embedding and MTP shift on CP ranks", Needs(packages=_CORE, ranks=2),
+          "test_core_kernels.py"),
     Suite("core-te-model", "the same with TransformerEngine layers", Needs(devices=1, packages=(*_CORE, *_TE[1:])),
           "test_core_model.py"),
     Suite("core-hybrid", "a tiny hybrid model with Mamba layers",

@@ -38,7 +38,7 @@ def losses_and_gradients(fabric: Fabric, target: str, case: Case, source: Source
     Returns:
         ``packed`` and ``alone``, each with ``loss``, the sum over the tokens that count, and gradients by name.
     """
-    with _imported():
+    with imported():
         model = _model(fabric, case, layers)
         implementation = implementation_of(target)
         return {
@@ -49,10 +49,10 @@ def losses_and_gradients(fabric: Fabric, target: str, case: Case, source: Source
 
 def packed_parameters_in_local_attention(fabric: Fabric, case: Case) -> str:
     """What Core's own attention says to packed parameters: the message of its refusal, "" if there is none."""
-    with _imported():
+    with imported():
         model = _model(fabric, case, "local")
         tokens = torch.zeros(1, int(case.layout.padded[-1]), dtype=torch.int64, device=fabric.device)
-        params = _parameters(boundary_metadata(case.layout), implementation_of("reference"), fabric.device)
+        params = parameters(boundary_metadata(case.layout), implementation_of("reference"), fabric.device)
         try:
             model(tokens, torch.arange(tokens.shape[1])[None].to(fabric.device), None, packed_seq_params=params)
         except AssertionError as error:
@@ -61,7 +61,7 @@ def packed_parameters_in_local_attention(fabric: Fabric, case: Case) -> str:
 
 
 @contextlib.contextmanager
-def _imported() -> Any:
+def imported() -> Any:
     """Core, and nothing of what it warns about on this machine."""
     isolation.activate()
     with warnings.catch_warnings():
@@ -78,24 +78,25 @@ class _Buffer:
         return torch.empty(tuple(shape), dtype=dtype)
 
 
-def _core(module: str) -> Any:
+def core(module: str) -> Any:
+    """A module of Core."""
     return importlib.import_module(f"megatron.core.{module}")
 
 
 def _model(fabric: Fabric, case: Case, layers: Layers) -> Any:
-    state = _core("parallel_state")
+    state = core("parallel_state")
     if not state.model_parallel_is_initialized():
         state.initialize_model_parallel()
-    specs = _core("models.gpt.gpt_layer_specs")
+    specs = core("models.gpt.gpt_layer_specs")
     on_cpu = fabric.device.type == "cpu"
     if on_cpu:
         state._GLOBAL_MEMORY_BUFFER = _Buffer()  # noqa: SLF001 - Core has no other way to say where
         # The tracker that keeps no random state of a CUDA device; there is no dropout, so nothing random is drawn.
-        _core("tensor_parallel.random").initialize_rng_tracker(inference_rng_tracker=True)
+        core("tensor_parallel.random").initialize_rng_tracker(inference_rng_tracker=True)
     else:
-        _core("tensor_parallel").model_parallel_cuda_manual_seed(case.seed)
+        core("tensor_parallel").model_parallel_cuda_manual_seed(case.seed)
     dtype = torch.float64 if layers == "local" else torch.bfloat16
-    config = _core("transformer.transformer_config").TransformerConfig(
+    config = core("transformer.transformer_config").TransformerConfig(
         num_layers=LAYERS,
         hidden_size=case.heads * case.head_size,
         num_attention_heads=case.heads,
@@ -114,7 +115,7 @@ def _model(fabric: Fabric, case: Case, layers: Layers) -> Any:
     local = specs.get_gpt_layer_local_spec
     spec = local() if layers == "local" else specs.get_gpt_layer_with_transformer_engine_spec()
     torch.manual_seed(case.seed)
-    model = _core("models.gpt.gpt_model").GPTModel(
+    model = core("models.gpt.gpt_model").GPTModel(
         config=config,
         transformer_layer_spec=spec,
         vocab_size=VOCABULARY,
@@ -160,20 +161,21 @@ def _loss(
 ) -> Tensor:
     tokens, labels, weights, positions = (torch.from_numpy(np.array(row))[None].to(device) for row in rows)
     if layers == "te":
-        how = {"attention_mask": None, "packed_seq_params": _parameters(metadata, implementation, device)}
+        how = {"attention_mask": None, "packed_seq_params": parameters(metadata, implementation, device)}
     else:
         how = {"attention_mask": ~visible(layout, causal=True)[None, None].to(device)}
     losses = model(tokens, positions, labels=labels.clamp(min=0), **how)
     return (losses.double() * weights).sum()
 
 
-def _parameters(metadata: BoundaryMetadata, implementation: Implementation, device: torch.device) -> Any:
+def parameters(metadata: BoundaryMetadata, implementation: Implementation, device: torch.device) -> Any:
+    """Core's ``PackedSeqParams`` with what an implementation makes of a batch's boundaries."""
     params = implementation.sequence_params(metadata)
     fields = {
         name: value if not isinstance(value, np.ndarray) else torch.from_numpy(value).to(device)
         for name, value in vars(params).items()
     }
-    return _core("packed_seq_params").PackedSeqParams(**fields)
+    return core("packed_seq_params").PackedSeqParams(**fields)
 
 
 def _with_gradients(model: Any, loss: Tensor) -> dict[str, Any]:
