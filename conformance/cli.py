@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import datetime
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from conformance import baseline, baseline_writer, cases, events, explain, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
 from conformance.cli_init import init
+from conformance.cli_matrix import matrix
 from conformance.cli_museum import museum
 from conformance.cli_report import report as report_command
+from conformance.cli_shared import check_selection, known_profile, measured, passes_self_check, report_folder, say
 from conformance.cli_show import show
 from conformance.cli_upstream import upstream
 from conformance.config_file import ConfigError
 from conformance.events import Section
 from conformance.exit_codes import ExitCode
+from conformance.matrix import slug
 from conformance.overlays import OverlayError
 from conformance.reports import ctrf, html, junit, markdown, terminal
 from conformance.reports.columns import Log
-from conformance.results import LOUD, counts, exit_code, worst
-from conformance.targets.loading import Description, TargetError, load
+from conformance.results import counts, worst
+from conformance.targets.loading import TargetError, load
 from properties.law import Verdict
-from properties.profiles import EXAMPLES, profile
+from properties.profiles import EXAMPLES
 from reference_impl.errors import PackingError
 
 app = typer.Typer(
@@ -45,6 +44,7 @@ app = typer.Typer(
 )
 app.command("upstream")(upstream)
 app.command("museum")(museum)
+app.command("matrix")(matrix)
 app.command("check-config")(check_config)
 app.command("report")(report_command)
 app.command("show")(show)
@@ -91,14 +91,11 @@ def run(
     """Measure targets against the pass targets and every law."""
     console = Console()
     targets = target or [os.environ.get("PACKPROOF_TARGET", DEFAULT_TARGET)]
-    plan = running.Plan(tuple(law or ()), _profile(profile_name), jobs, seed, time_limit, baseline_choice)
-    if not running.selected(plan.laws):
-        raise typer.Exit(
-            _say(ExitCode.NOTHING_RAN, f"no law matches {', '.join(plan.laws)}: see `packproof list laws`")
-        )
+    plan = running.Plan(tuple(law or ()), known_profile(profile_name), jobs, seed, time_limit, baseline_choice)
+    check_selection(plan)
     if write_baseline and len(targets) > 1:
-        raise typer.Exit(_say(ExitCode.USAGE, "--write-baseline is for one target; leave the others out"))
-    with _folder(report) as folder:
+        raise typer.Exit(say(ExitCode.USAGE, "--write-baseline is for one target; leave the others out"))
+    with report_folder(report) as folder:
         code = _measure(console, targets, plan, folder, kept=report is not None)
         if write_baseline and code in {ExitCode.OK, ExitCode.DEVIATION, ExitCode.STALE}:
             section = events.read(folder / "events.jsonl")[-1]
@@ -111,17 +108,14 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
     paths = {target: running.environment_of(running.overlay_of(target)) for target in targets}
     probes = {target: probe.start(target, paths[target]) for target in targets if target != "reference"}
     sections: list[Section] = []
-    if set(targets) != {"reference"}:
-        with tempfile.TemporaryDirectory(prefix="packproof-") as scratch:
-            checked = _one(console, "reference", plan.for_self_check(), Path(scratch) / "events.jsonl", "self-check")
-            if exit_code(checked) not in {ExitCode.OK, ExitCode.NOTHING_RAN} or checked.truncated:
-                terminal.print_section(console, checked, None)
-                return _say(ExitCode.HARNESS, "the self-check failed: the reference breaks laws of its own")
+    if set(targets) != {"reference"} and not passes_self_check(console, plan):
+        return ExitCode.HARNESS
     codes: list[ExitCode] = []
     for target in targets:
         log = folder / "events.jsonl"
         description = probe.finish(probes[target], target) if target in probes else None
-        section = _one(console, target, plan, log, target, description, paths[target])
+        apart = replace(plan, case_prefix=f"{slug(target)}.") if len(targets) > 1 else plan
+        section = measured(console, target, apart, log, target, description, paths[target])
         sections.append(section)
         terminal.print_section(console, section, folder if kept else None)
         codes.append(section.footer.exit_code if section.footer else ExitCode.TARGET)
@@ -136,32 +130,6 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
     for line in counts(sections):
         console.print(Text(line))
     return worst(codes)
-
-
-def _one(
-    console: Console,
-    target: str,
-    plan: running.Plan,
-    log: Path,
-    title: str,
-    description: Description | None = None,
-    environment: dict[str, str] | None = None,
-) -> Section:
-    description = description or running.describe_here(target)
-    measurement = running.start(target, description, plan, log, environment or running.environment_of())
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.fields[bad]}"), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=running.planned(plan), bad="")
-
-        def show(section: Section) -> None:
-            bad = sum(verdict.verdict in LOUD for verdict in section.verdicts)
-            done = len(section.verdicts) + len(section.pass_targets)
-            bar.update(task, completed=done, bad=f"[red]{bad} failed[/red]" if bad else "")
-
-        section = measurement.wait(show)
-    if section.truncated:
-        console.print(Text(measurement.last_words()), soft_wrap=True)
-    return section
 
 
 @app.command()
@@ -207,35 +175,5 @@ def list_(
 ) -> None:
     """Print a catalogue."""
     if output not in {"text", "json"}:
-        raise typer.Exit(_say(ExitCode.USAGE, f"--format {output}: choose text or json"))
+        raise typer.Exit(say(ExitCode.USAGE, f"--format {output}: choose text or json"))
     print_catalogue(what, output)
-
-
-def _profile(name: str) -> str:
-    try:
-        profile(name)
-    except ValueError as error:
-        raise typer.Exit(_say(ExitCode.USAGE, str(error))) from error
-    return name
-
-
-@contextmanager
-def _folder(report: Path | None) -> Iterator[Path]:
-    """The report folder, emptied of an earlier run's log and cases; a temporary one when none is asked for."""
-    if report is None:
-        with tempfile.TemporaryDirectory(prefix="packproof-") as scratch:
-            yield Path(scratch)
-        return
-    try:
-        report.mkdir(parents=True, exist_ok=True)
-        (report / "events.jsonl").unlink(missing_ok=True)
-        shutil.rmtree(report / "cases", ignore_errors=True)
-        (report / "events.jsonl").touch()
-    except OSError as error:
-        raise typer.Exit(_say(ExitCode.USAGE, f"cannot write to --report {report}: {error.strerror}")) from error
-    yield report
-
-
-def _say(code: ExitCode, sentence: str) -> ExitCode:
-    Console(stderr=True).print(Text(f"packproof: {sentence}"), soft_wrap=True)
-    return code

@@ -28,6 +28,7 @@ class Context:
         cases: folder for counterexamples, None to write none.
         profile: Hypothesis settings.
         seed: shifts all draws.
+        case_prefix: begins the file names of cases.
     """
 
     target: str
@@ -37,6 +38,7 @@ class Context:
     cases: Path | None
     profile: settings
     seed: int
+    case_prefix: str = ""
 
 
 _STATUS = {
@@ -94,8 +96,9 @@ def _verdict(law: Law, context: Context, outcome: Outcome, status: Status, messa
     case = None
     if outcome.failure and status is not Status.HARNESS_ERROR and context.cases:
         recorded = cases.record(law, outcome.failure, outcome.message, context.target, context.versions)
-        cases.write(recorded, context.cases / recorded.file_name)
-        case = f"cases/{recorded.file_name}"
+        name = f"{context.case_prefix}{recorded.file_name}"
+        cases.write(recorded, context.cases / name)
+        case = f"cases/{name}"
     return Verdict(
         law=law.id,
         facet=law.facet,

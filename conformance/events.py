@@ -64,6 +64,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="h
         stand_ins: modules that were replaced because the executed path does not call them.
         planned: number of verdicts that a complete run has.
         places: import path of each part that a release may have moved, by what it does.
+        defaults: default of each setting, by part and name.
+        policies: declared policies by name.
     """
 
     packproof: str
@@ -81,6 +83,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="h
     baseline: str | None
     planned: int = 0
     places: dict[str, str] = {}
+    defaults: dict[str, str] = {}
+    policies: dict[str, str] = {}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="verdict"):

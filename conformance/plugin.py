@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--packproof-seed", type=int, default=0, help="shifts all draws")
     group.addoption("--packproof-log", default=None, metavar="FILE", help="event log to append verdicts to")
     group.addoption("--packproof-cases", default=None, metavar="DIR", help="where counterexamples are written")
+    group.addoption("--packproof-case-prefix", default="", help="begins the names of their files")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,6 +82,7 @@ def packproof_context(pytestconfig: pytest.Config, implementation: Implementatio
         versions=dict(description.versions),
         baseline=baseline.resolve(option("--baseline"), description.name, description.version),
         cases=Path(cases) if cases else None,
+        case_prefix=option("--packproof-case-prefix"),
         profile=profile(option("--profile")),
         seed=option("--packproof-seed"),
     )

@@ -35,6 +35,7 @@ class Plan:
         seed: shifts all draws.
         time_limit: seconds that one law may take before it counts as hanging.
         baseline: file, ``none``, or None for the shipped one.
+        case_prefix: begins the file names of cases, so that targets that share a folder keep their own.
     """
 
     laws: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class Plan:
     seed: int = 0
     time_limit: int = 120
     baseline: str | None = None
+    case_prefix: str = ""
 
     def for_self_check(self) -> Plan:
         """The same laws on the reference, which has no known deviations, with fewer examples."""
@@ -87,7 +89,7 @@ def start(target: str, description: Description, plan: Plan, log: Path, environm
     known = baseline.resolve(plan.baseline, description.name, description.version)
     log.parent.mkdir(parents=True, exist_ok=True)
     events.append(log, _header(target, description, plan, known))
-    output = log.with_name("pytest.log")
+    output = log.with_name(f"{log.name.removesuffix('events.jsonl')}pytest.log")
     with output.open("wb") as stream:
         process = subprocess.Popen(
             _command(target, plan, log, known), stdout=stream, stderr=subprocess.STDOUT,
@@ -118,7 +120,7 @@ def _command(target: str, plan: Plan, log: Path, known: baseline.Baseline) -> li
         "--timeout", str(plan.time_limit), "-o", f"faulthandler_timeout={2 * plan.time_limit}",
         "--target", target, "--baseline", str(known.path or "none"), "--profile", plan.profile,
         "--packproof-seed", str(plan.seed), "--packproof-log", str(log),
-        "--packproof-cases", str(log.parent / "cases"),
+        "--packproof-cases", str(log.parent / "cases"), f"--packproof-case-prefix={plan.case_prefix}",
         *(f"--law={glob}" for glob in plan.laws),
         "--pyargs", "properties.laws", *suites,
     ]  # fmt: skip
@@ -134,6 +136,8 @@ def _header(target: str, description: Description, plan: Plan, known: baseline.B
         stand_ins=tuple(description.stand_ins),
         operations=tuple(sorted(description.operations)),
         places=dict(description.places),
+        defaults=dict(description.defaults),
+        policies=dict(description.policies),
         python=events.python_version(),
         platform=platform.platform(),
         profile=plan.profile,

@@ -31,14 +31,14 @@ def write_badge(sections: list[Section], path: Path) -> None:
 
 def _section(section: Section) -> list[str]:
     header = section.header
-    lines = [f"## packproof: {_text(header.target)} {_text(header.target_version)}", ""]
-    lines += [f"{_text(header.imported)} import, profile {header.profile}, seed {header.seed}", ""]
+    lines = [f"## packproof: {text(header.target)} {text(header.target_version)}", ""]
+    lines += [f"{text(header.imported)} import, profile {header.profile}, seed {header.seed}", ""]
     if section.truncated:
         lines += ["**The run is truncated: not every law has a verdict.**", ""]
     results = suites(section)
     if results:
         lines += ["| pass target | passed | expected |", "|---|---|---|"]
-        lines += [f"| {_text(result.title)} | {result.passed} | {result.expected} |" for result in results]
+        lines += [f"| {text(result.title)} | {result.passed} | {result.expected} |" for result in results]
         lines.append("")
     lines += _table("Failures", [verdict for verdict in section.verdicts if verdict.verdict in LOUD])
     known = [verdict for verdict in section.verdicts if verdict.verdict is Status.FAILED_AS_EXPECTED]
@@ -52,13 +52,13 @@ def _table(title: str, verdicts: list[Verdict]) -> list[str]:
     if not verdicts:
         return []
     rows = [
-        f"| {_text(verdict.law)} | {_text(verdict.facet)} | {verdict.verdict} | {_text(verdict.claim)} |"
-        f" {_text(verdict.message.partition(chr(10))[0])} |"
+        f"| {text(verdict.law)} | {text(verdict.facet)} | {verdict.verdict} | {text(verdict.claim)} |"
+        f" {text(verdict.message.partition(chr(10))[0])} |"
         for verdict in verdicts
     ]
     return [f"### {title}", "", "| law | facet | verdict | claim | message |", "|---|---|---|---|---|", *rows, ""]
 
 
-def _text(text: str) -> str:
+def text(plain: str) -> str:
     """Text as text: neither Markdown nor HTML, on one line."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~])", r"\\\1", " ".join(plain.split()))

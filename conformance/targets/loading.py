@@ -64,6 +64,8 @@ class Description:
         stand_ins: packages and functions that were stood in for.
         operations: names of its operations.
         places: import path of each part that a release may have moved, by what it does.
+        defaults: default of each setting, by part and name.
+        policies: declared policies by name.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Description:
     stand_ins: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict[str, str])
+    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
+    policies: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def parse(target: str) -> TargetSpec:
@@ -134,6 +138,7 @@ def describe(implementation: Implementation) -> Description:
             stand_ins=(*imported.stand_ins, *imported.replaced),
             operations=operations,
             places=implementation.places,
+            defaults=implementation.defaults,
         )
     if type(implementation) is ReferenceImplementation:
         version = importlib.metadata.version("packproof")

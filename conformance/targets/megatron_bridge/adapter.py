@@ -77,6 +77,11 @@ class MegatronBridge(Implementation):
         """Import path of every part of packing that this release has."""
         return places.found()
 
+    @property
+    def defaults(self) -> dict[str, str]:
+        """Default of every setting of these parts."""
+        return places.defaults()
+
     # Offline packing -------------------------------------------------------------------------------------------------
 
     @override

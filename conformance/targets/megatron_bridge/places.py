@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -88,6 +89,17 @@ def found() -> dict[str, str]:
         str(wanted): f"megatron.bridge.{name.replace(':', '.')}"
         for wanted in Part
         if (name := _place(wanted)) is not None
+    }
+
+
+def defaults() -> dict[str, str]:
+    """Default of every parameter of every part that can be called, by the part's and the parameter's name."""
+    return {
+        f"{wanted}: {name}": repr(parameter.default)
+        for wanted in Part
+        if has(wanted) and callable(part(wanted))
+        for name, parameter in inspect.signature(part(wanted)).parameters.items()
+        if parameter.default is not parameter.empty
     }
 
 

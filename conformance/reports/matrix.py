@@ -1,0 +1,123 @@
+"""What `packproof matrix` shows: targets side by side, then what changed from each to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from conformance.cases import write_atomically
+from conformance.changes import BROKEN, Changes, Difference, statuses
+from conformance.events import Section, Status
+from conformance.reports.markdown import text
+from conformance.results import suites
+from properties.law import catalogue
+
+LISTS = {
+    "fixed": "fixed deviations",
+    "broken": "new deviations",
+    "lost": "no longer supported",
+    "gained": "supported now",
+}
+"""Kinds of changes of laws, by the field of ``Changes``."""
+
+TABLES = {
+    "versions": "versions",
+    "places": "import paths",
+    "defaults": "settings and their defaults",
+    "policies": "declared policies",
+    "pass_targets": "pass targets",
+}
+"""Kinds of changes of named values, by the field of ``Changes``."""
+
+COLUMNS = (*("target", "version", "imported", "passed", "failed", "known", "stale", "not supported"), "pass targets")
+
+
+def print_matrix(console: Console, sections: Sequence[Section], changes: Sequence[Changes]) -> None:
+    """Print the table of targets and every change."""
+    table = Table(*COLUMNS)
+    for section in sections:
+        table.add_row(*map(Text, _row(section)))
+    console.print(table)
+    for change in changes:
+        console.print(Text(f"\nfrom {change.before} to {change.after}", style="bold"))
+        for line in _changes(change):
+            console.print(Text(line), soft_wrap=True)
+
+
+def write_markdown(sections: Sequence[Section], changes: Sequence[Changes], path: Path) -> None:
+    """Write the same as Markdown, and the verdict on every law that not all targets agree on."""
+    lines = ["# packproof matrix", "", *_table(COLUMNS, [_row(section) for section in sections]), ""]
+    for change in changes:
+        lines += [f"## From {text(change.before)} to {text(change.after)}", ""]
+        lines += [f"* {text(line.strip())}" for line in _changes(change)] or ["* nothing"]
+        lines.append("")
+    lines += ["## Laws that the targets differ in", "", *_laws(sections), ""]
+    write_atomically(path, "\n".join(lines).encode())
+
+
+def write_json(sections: Sequence[Section], changes: Sequence[Changes], path: Path) -> None:
+    """Write headers, verdicts by law and target, and changes as JSON."""
+    verdicts: dict[str, dict[str, str]] = {}
+    for section in sections:
+        for key, status in statuses(section).items():
+            verdicts.setdefault(key, {})[section.header.target] = str(status)
+    document = {
+        "targets": [section.header for section in sections],
+        "truncated": [section.header.target for section in sections if section.truncated],
+        "laws": verdicts,
+        "changes": changes,
+    }
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
+
+
+def _row(section: Section) -> tuple[str, ...]:
+    found = list(statuses(section).values())
+    counted = (
+        *(Status.PASSED, Status.FAILED, Status.FAILED_AS_EXPECTED, Status.STALE),
+        Status.NOT_SUPPORTED,
+    )
+    tests = " ".join(f"{result.passed}/{result.expected}" for result in suites(section))
+    imported = "truncated" if section.truncated else section.header.imported
+    header = section.header
+    return (header.target, header.target_version, imported, *(str(found.count(status)) for status in counted), tests)
+
+
+def _changes(change: Changes) -> Iterator[str]:
+    laws = catalogue()
+    for name, title in LISTS.items():
+        keys: tuple[str, ...] = getattr(change, name)
+        if keys:
+            yield f"  {title} ({len(keys)}):"
+        for key in keys:
+            yield f"    {key} {laws[key].claim if key in laws else ''}".rstrip()
+    for name, title in TABLES.items():
+        values: tuple[Difference, ...] = getattr(change, name)
+        if values:
+            yield f"  {title} ({len(values)}):"
+        for value in values:
+            yield f"    {value.name}: {_side(value.before)} -> {_side(value.after)}"
+
+
+def _side(value: str | None) -> str:
+    return "-" if value is None else value
+
+
+def _laws(sections: Sequence[Section]) -> list[str]:
+    found = [statuses(section) for section in sections]
+    keys = sorted({key for verdicts in found for key in verdicts})
+    rows: list[tuple[str, ...]] = []
+    for key in keys:
+        row = [verdicts.get(key) for verdicts in found]
+        if len(set(row)) > 1 or set(row) & BROKEN:
+            rows.append((key, *("" if status is None else str(status) for status in row)))
+    return _table(("law", *(section.header.target for section in sections)), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return [f"| {' | '.join(text(cell) if cell != '---' else cell for cell in line)} |" for line in lines]
