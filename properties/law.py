@@ -34,6 +34,7 @@ from properties.claims import Broken, show
 from properties.watch import Call, Watched
 from reference_impl.errors import Inexpressible, NotSupported
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Policy
 
 Inputs = Mapping[str, object]
 
@@ -137,6 +138,11 @@ def key_of(id: str, facet: str) -> str:
     return f"{id}[{facet}]" if facet else id
 
 
+def show_policy(policy: Policy) -> str:
+    """A policy with its kind, such as ``EmptyRow: left out``."""
+    return f"{type(policy).__name__}: {policy}"
+
+
 @dataclass(frozen=True, eq=False)
 class Law:
     """One claim.
@@ -151,6 +157,7 @@ class Law:
         sources: invariants, corpus entries, documents.
         activity: see ``Activity``.
         guards: what it protects, where no known bug is caught by it; "" for a law that catches one.
+        policy: choice that the law belongs to; None when every implementation must obey it.
         check: the law as a plain function of the implementation and its inputs.
         strategies: how inputs are drawn; a law without any is run once.
     """
@@ -164,6 +171,7 @@ class Law:
     sources: tuple[str, ...]
     activity: Activity | None
     guards: str
+    policy: Policy | None
     check: Callable[..., None]
     strategies: Mapping[str, SearchStrategy[Any]]
 
@@ -203,6 +211,10 @@ class Law:
         missing = self.needs - implementation.operations()
         if missing:
             return Outcome(Verdict.NOT_SUPPORTED, f"the target has no {', '.join(sorted(missing))}")
+        if self.policy is not None and not implementation.policies.declares(self.policy):
+            return Outcome(
+                Verdict.NOT_SUPPORTED, f"the target declares another policy than {show_policy(self.policy)}"
+            )
         if not self.strategies:
             return self.replay(implementation, {})
         chosen = profile or settings.get_profile(settings.get_current_profile_name())
@@ -339,6 +351,7 @@ def law(
     facet: str = "",
     activity: Activity | None = None,
     guards: str = "",
+    policy: Policy | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a Hypothesis test as a law; see the module's docstring.
 
@@ -358,6 +371,7 @@ def law(
             sources=tuple(sources),
             activity=activity,
             guards=guards,
+            policy=policy,
             check=check,
             strategies=strategies,
         )

@@ -31,6 +31,7 @@ class Watched(Implementation):
 
     def __init__(self, inner: Implementation) -> None:
         self.inner = inner
+        self.policies = inner.policies
         self.calls: list[Call] = []
         self.escaped: BaseException | None = None
 

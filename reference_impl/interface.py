@@ -39,6 +39,7 @@ from reference_impl.documents import (
     PackSpec,
 )
 from reference_impl.errors import NotSupported
+from reference_impl.policies import Policies
 from reference_impl.ranks import (
     AttentionInputs,
     AttentionResult,
@@ -140,6 +141,7 @@ class Implementation:
     """
 
     name: ClassVar[str] = "implementation"
+    policies: Policies = Policies()
 
     def operations(self) -> frozenset[Op]:
         """Operations that the class overrides."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Policies
 
 
 class DuckTyped(Implementation):
@@ -14,10 +15,12 @@ class DuckTyped(Implementation):
 
     Attributes:
         inner: the object.
+        policies: those that the object declares, otherwise those of the reference.
     """
 
     def __init__(self, inner: object) -> None:
         self.inner = inner
+        self.policies = getattr(inner, "policies", Policies())
 
     def operations(self) -> frozenset[Op]:
         """Operations that the object has a method for."""

@@ -128,6 +128,7 @@ def adapt(implementation: object) -> Implementation:
 def describe(implementation: Implementation) -> Description:
     """What a loaded target is."""
     operations = tuple(sorted(op.value for op in implementation.operations()))
+    policies = implementation.policies.to_text()
     if isinstance(implementation, MegatronBridge):
         imported = implementation.imported
         return Description(
@@ -139,12 +140,13 @@ def describe(implementation: Implementation) -> Description:
             operations=operations,
             places=implementation.places,
             defaults=implementation.defaults,
+            policies=policies,
         )
     if type(implementation) is ReferenceImplementation:
         version = importlib.metadata.version("packproof")
-        return Description("reference", version, {"packproof": version}, operations=operations)
+        return Description("reference", version, {"packproof": version}, operations=operations, policies=policies)
     inner = implementation.inner if isinstance(implementation, DuckTyped) else implementation
-    return Description(type(inner).__qualname__, operations=operations)
+    return Description(type(inner).__qualname__, operations=operations, policies=policies)
 
 
 def _bug(id: str) -> Implementation:

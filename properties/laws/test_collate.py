@@ -24,6 +24,7 @@ from properties.strategies.rows import Padded, RowKind, Width, collations
 from reference_impl.batches import CollateSpec
 from reference_impl.documents import PackedRow
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import PadPositions
 
 Rows = tuple[PackedRow, ...]
 
@@ -98,6 +99,7 @@ def test_positions_restart_with_every_document(implementation: Implementation, r
     harm="rotary rows of a padded document differ between context-parallel ranks",
     sources=("P-POS", "ML-19"),
     activity=PADDING,
+    policy=PadPositions.RUN_ON,
 )
 @given(rows=_padded_rows, spec=_padded_spec)
 def test_positions_run_on_through_padding(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:

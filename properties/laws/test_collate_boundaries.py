@@ -19,6 +19,7 @@ from properties.strategies.rows import Inside, Padded, RowKind, collations
 from reference_impl.batches import CollateSpec
 from reference_impl.documents import PackedRow
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Boundaries
 
 Rows = tuple[PackedRow, ...]
 
@@ -96,6 +97,7 @@ def test_valid_lengths_are_those_of_the_documents(
     harm="padding is attended to as if it were text",
     sources=("P-PADDED", "P-VALUE", "ML-30"),
     activity=PADDING,
+    policy=Boundaries.SLOTS_AND_VALID,
 )
 @given(rows=_padded_rows, spec=_padded_spec)
 def test_valid_lengths_leave_padding_out(implementation: Implementation, rows: Rows, spec: CollateSpec) -> None:

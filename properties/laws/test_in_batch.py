@@ -21,6 +21,7 @@ from properties.strategies.batches import (
 from reference_impl.batches import AnyArray, PaddedBatch, ThdBatch
 from reference_impl.documents import BoolArray, IntArray
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Order, PadPositions, PadTokens
 
 NEEDS = {Op.PACK_IN_BATCH}
 IGNORED_LABEL = -100
@@ -68,6 +69,7 @@ def _keeps_real_tokens_or_refuses(
     harm="tokens are lost, trained twice, or attend to another row",
     sources=("P-PERM", "MB-17"),
     activity=TWO_ROWS,
+    policy=Order.KEPT,
 )
 @given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_every_real_token_is_packed_once_and_in_order(
@@ -227,6 +229,7 @@ def test_positions_follow_their_tokens(
     harm="the model reads tokens that nobody wrote",
     sources=("P-PADDED", "I19", "RL-01"),
     activity=ALIGNMENT_PADDING,
+    policy=PadTokens.PAD_ID,
 )
 @given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_alignment_padding_holds_the_pad_id(
@@ -278,6 +281,7 @@ def test_alignment_padding_weighs_nothing(
     harm="each slot of padding looks like a document of its own",
     sources=("P-POS", "TR-03"),
     activity=ALIGNMENT_PADDING,
+    policy=PadPositions.RUN_ON,
 )
 @given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_positions_run_on_through_alignment_padding(

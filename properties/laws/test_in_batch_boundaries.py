@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.claims import same
+from properties.claims import refuses, same
 from properties.law import law
 from properties.segments import (
     ALIGNMENT_PADDING,
@@ -24,6 +24,7 @@ from properties.segments import (
 from properties.strategies.batches import pad_ids, right_padded, with_empty_rows, with_only_empty_rows
 from reference_impl.batches import AnyArray, PaddedBatch, ThdBatch
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Boundaries, EmptyRow
 
 NEEDS = {Op.PACK_IN_BATCH}
 MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
@@ -94,6 +95,7 @@ def test_boundaries_end_at_the_end_of_every_array(
     harm="padding is attended to, routed to experts and counted as tokens",
     sources=("P-PADDED", "ML-30", "MB-29"),
     activity=ALIGNMENT_PADDING,
+    policy=Boundaries.SLOTS_AND_VALID,
 )
 @given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_boundaries_tell_real_tokens_from_padding(
@@ -146,7 +148,13 @@ def test_absent_labels_stay_absent(
     same(packed.loss_mask, None, "the loss mask stays absent")
 
 
-@law("INB-015", needs=NEEDS, harm="a row without content shifts or ends the batch", sources=("S22", "P-TOTAL"))
+@law(
+    "INB-015",
+    needs=NEEDS,
+    harm="a row without content shifts or ends the batch",
+    sources=("S22", "P-TOTAL"),
+    policy=EmptyRow.LEFT_OUT,
+)
 @given(batch=with_empty_rows(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_empty_rows_leave_no_trace(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
@@ -159,7 +167,13 @@ def test_empty_rows_leave_no_trace(
     same(tokens, batch.tokens[real_tokens(batch, pad_id)], "an empty row moves no token")
 
 
-@law("INB-016", needs=NEEDS, harm="a micro batch without content ends the run", sources=("VL-03", "S19", "P-TOTAL"))
+@law(
+    "INB-016",
+    needs=NEEDS,
+    harm="a micro batch without content ends the run",
+    sources=("VL-03", "S19", "P-TOTAL"),
+    policy=EmptyRow.LEFT_OUT,
+)
 @given(batch=with_only_empty_rows(), multiple=MULTIPLE, pad_id=pad_ids())
 def test_rows_that_are_all_empty_make_an_empty_stream(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
@@ -169,6 +183,22 @@ def test_rows_that_are_all_empty_make_an_empty_stream(
     same(packed.tokens.size, 0, "the stream has no slot")
     same(packed.layout.padded, np.zeros(1), "the boundaries are those of no segment")
     same(packed.max_seqlen, 0, "the longest segment has no slot")
+
+
+@law(
+    "INB-015",
+    facet="declared refused",
+    needs=NEEDS,
+    harm="a row vanishes while its images stay, and every later image goes to another document",
+    sources=("S22", "P-TOTAL"),
+    policy=EmptyRow.REFUSED,
+)
+@given(batch=with_empty_rows(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_empty_rows_are_refused_where_that_is_declared(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """A batch with a row without a real token is refused with an error that says so."""
+    refuses(lambda: implementation.pack_in_batch(batch, multiple, pad_id), "a batch with an empty row is refused")
 
 
 # Metamorphic ---------------------------------------------------------------------------------------------------------

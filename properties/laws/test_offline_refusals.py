@@ -107,6 +107,7 @@ def test_a_document_near_an_odd_limit_is_a_multiple_too(
     harm="fragments of documents are trained on although dropping was asked for",
     sources=("P-STAT", "AM-05"),
     activity=OVERLONG,
+    policy=Overlong.DROP,
 )
 @given(documents=_dropped_documents, spec=_dropping_spec)
 def test_dropping_leaves_no_fragment(implementation: Implementation, documents: Documents, spec: PackSpec) -> None:
@@ -125,6 +126,7 @@ def test_dropping_leaves_no_fragment(implementation: Implementation, documents: 
     harm="data are cut although that was forbidden",
     sources=("P-CFG", "AM-05"),
     activity=OVERLONG,
+    policy=Overlong.REJECT,
 )
 @given(documents=_refused_documents, spec=_refusing_spec)
 def test_rejecting_refuses_an_overlong_document(
@@ -153,6 +155,7 @@ def test_packing_no_document_is_refused(implementation: Implementation, spec: Pa
     needs={Op.PACK_DOCUMENTS},
     harm="the preparation dies with an IndexError when all documents are too long",
     sources=("P-TOTAL", "AM-05"),
+    policy=Overlong.DROP,
 )
 @given(documents=_dropped_documents, spec=_dropping_spec)
 def test_packing_only_dropped_documents_is_refused(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.claims import is_deliberate, same
+from properties.claims import is_deliberate, refuses, same
 from properties.law import law
 from properties.segments import TWO_ROWS, at_content, packed_layout, real_tokens, row_lengths, slots_per_segment
 from properties.strategies.batches import (
@@ -22,6 +22,7 @@ from properties.strategies.batches import (
 )
 from reference_impl.batches import PaddedBatch, Parallelism, ThdBatch
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import EmptyRow
 
 NEEDS = {Op.VLM_STEP}
 PAD_ID = 0
@@ -195,6 +196,7 @@ def test_vlm_step_believes_the_mask_over_token_values(
     needs=NEEDS,
     harm="a row without content shifts or ends the batch",
     sources=("S22", "P-TOTAL"),
+    policy=EmptyRow.LEFT_OUT,
 )
 @given(batch=with_empty_rows(ZERO), parallelism=parallelisms())
 def test_vlm_step_leaves_out_empty_rows(
@@ -213,6 +215,7 @@ def test_vlm_step_leaves_out_empty_rows(
     needs=NEEDS,
     harm="a micro batch without content ends the run",
     sources=("VL-03", "S19", "P-TOTAL"),
+    policy=EmptyRow.LEFT_OUT,
 )
 @given(batch=with_only_empty_rows(ZERO), parallelism=parallelisms())
 def test_vlm_step_makes_an_empty_stream_of_empty_rows(
@@ -222,6 +225,22 @@ def test_vlm_step_makes_an_empty_stream_of_empty_rows(
     packed = implementation.vlm_step(batch, parallelism)
     same(packed.tokens.size, 0, "the stream has no slot")
     same(packed.layout.padded, np.zeros(1), "the boundaries are those of no segment")
+
+
+@law(
+    "INB-022",
+    facet="empty rows declared refused",
+    needs=NEEDS,
+    harm="a row vanishes while its images stay, and every later image goes to another document",
+    sources=("S22", "P-TOTAL"),
+    policy=EmptyRow.REFUSED,
+)
+@given(batch=with_empty_rows(ZERO), parallelism=parallelisms())
+def test_vlm_step_refuses_empty_rows_where_that_is_declared(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """A micro batch with a row without a real token is refused with an error that says so."""
+    refuses(lambda: implementation.vlm_step(batch, parallelism), "a micro batch with an empty row is refused")
 
 
 @law("INB-023", needs=NEEDS, harm="pipeline stages without a loss crash", sources=("MB-21", "P-TOTAL"))

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, override
 
@@ -34,6 +35,7 @@ from reference_impl.documents import (
     Document,
     Histogram,
     IntArray,
+    Overlong,
     PackedDataset,
     PackedRow,
     PackingStrategy,
@@ -41,9 +43,16 @@ from reference_impl.documents import (
 )
 from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
+from reference_impl.policies import EmptyRow, Policies
 
 MODULES = ("training.config", "models.gpt_provider")
 """Modules that the operations use beside those of ``places``, below ``megatron.bridge``."""
+
+DECLARED = Policies(overlong=(Overlong.TRUNCATE,))
+"""What Bridge declares up to 0.5: ``max_seq_length`` truncates, and an empty row of a micro batch is left out."""
+
+DECLARED_FROM_06 = replace(DECLARED, empty_row=EmptyRow.REFUSED)
+"""From 0.6 on, in-batch packing refuses a row without a real token."""
 
 
 class MegatronBridge(Implementation):
@@ -65,6 +74,7 @@ class MegatronBridge(Implementation):
         isolation.activate(source, cuda_stand_in=True)
         _silence_logs()
         _import_all()
+        self.policies = DECLARED_FROM_06 if places.packs_in_collator() else DECLARED
         self._workspace = Workspace()
 
     @property

@@ -83,6 +83,11 @@ def has(wanted: Part) -> bool:
     return _place(wanted) is not None
 
 
+def packs_in_collator() -> bool:
+    """Whether the collator packs micro batches; up to 0.5 the training step does."""
+    return place(Part.IN_BATCH).startswith("data.collators.")
+
+
 def found() -> dict[str, str]:
     """Import path of every part that this release has, by its name."""
     return {

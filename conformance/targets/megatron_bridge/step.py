@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.targets.megatron_bridge import config
 from conformance.targets.megatron_bridge.modules import bridge, flat_integers, to_tensor
-from conformance.targets.megatron_bridge.places import Part, part, place
+from conformance.targets.megatron_bridge.places import Part, packs_in_collator, part
 from reference_impl.batches import Layout, PaddedBatch, Parallelism, ThdBatch
 from reference_impl.config import TrainingConfig
 from reference_impl.errors import Inexpressible
@@ -35,7 +35,7 @@ class _Group:
 
 def pack_in_batch(batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
     """The function that packs a micro batch."""
-    if _packs_in_collator():
+    if packs_in_collator():
         return _from_keys(_collated(batch, multiple, pad_id))
     pack = part(Part.IN_BATCH)
     mask: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def vlm_step(batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:
         ),
     )
     groups = SimpleNamespace(pp=_Group(1), cp=_Group(parallelism.context), tp=_Group(parallelism.tensor))
-    in_collator = _packs_in_collator()
+    in_collator = packs_in_collator()
     micro_batch = _collated(batch, _multiple(parallelism), pad_id=0) if in_collator else _padded(batch)
     packed = bridge("training.vlm_step").get_batch(
         iter([micro_batch | {"visual_inputs": None}]), settings, False, pg_collection=groups
@@ -77,10 +77,6 @@ def vlm_step(batch: PaddedBatch, parallelism: Parallelism) -> ThdBatch:
         names = ("tokens", "labels", "loss_mask", "attention_mask", "position_ids")
         return _from_keys(dict(zip(names, packed[:5], strict=True)) | packed[5])
     return _stream(*packed[:7])
-
-
-def _packs_in_collator() -> bool:
-    return place(Part.IN_BATCH).startswith("data.collators.")
 
 
 def _padded(batch: PaddedBatch) -> dict[str, Any]:

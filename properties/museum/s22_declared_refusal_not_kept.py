@@ -1,0 +1,19 @@
+"""S22: a row without a token vanishes although refusing it is declared."""
+
+from __future__ import annotations
+
+from properties.museum.bug import bug
+from reference_impl.policies import EmptyRow, Policies
+from reference_impl.reference import ReferenceImplementation
+
+
+@bug(
+    "S22",
+    area="in-batch",
+    suffered="a row vanished while its images stayed, and every later image went to another document",
+    source="bridge-packing S22",
+)
+class DeclaredRefusalNotKept(ReferenceImplementation):
+    """The code leaves empty rows out; the documentation says that it refuses them."""
+
+    policies = Policies(empty_row=EmptyRow.REFUSED)
