@@ -93,7 +93,11 @@ def _build(path: Path, tokenizer: object, rest: dict[str, Any]) -> Any:
 @contextmanager
 def _without_waiting() -> Iterator[None]:
     """Let ten attempts to see a file on a network file system follow each other at once; they take 45 s otherwise."""
-    with mock.patch.object(bridge("data.packing.paths"), "time", SimpleNamespace(sleep=lambda _seconds: None)):
+
+    def at_once(_seconds: float) -> None:
+        pass
+
+    with mock.patch.object(bridge("data.packing.paths"), "time", SimpleNamespace(sleep=at_once)):
         yield
 
 
