@@ -13,7 +13,9 @@ from conformance.events import BLAME, Footer, Header, Section, Status, Verdict
 from conformance.exit_codes import ExitCode
 from conformance.reports.columns import Log
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&<!-- \x1b[31m {{ 7*7 }} \u2028"
+HOSTILE = (
+    "</script x></script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&<!-- \x1b[31m {{ 7*7 }} \u2028"
+)
 """What a target might be called, or say."""
 LAYOUT = {
     "valid": {"dtype": "int64", "data": [0, 3, 5]},

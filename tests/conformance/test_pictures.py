@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 from xml.etree import ElementTree
 
@@ -64,13 +65,14 @@ def test_a_wide_layout_has_no_cells_but_its_boundaries() -> None:
 
 
 def test_a_wide_stream_is_drawn_to_scale() -> None:
-    row = row_of(513, 257)
+    row = replace(row_of(513, 257), valid=np.array([513, 200]))
     (batch,) = collate([row], [0], CollateSpec(width=runtime_width(row)))
     picture = stream_picture("row 0", batch, 2)
     assert picture.width <= MOST_SLOTS
     ranks = next(shown for shown in picture.rows if shown.name == "CP rank")
     assert set(ranks.cells) == {"0", "1"}
-    assert "b: slots 512 to 767" in picture.note
+    assert "a: slots 0 to 511; 0 slots are trained on" in picture.note
+    assert "b: slots 512 to 767, of which 57 are padding" in picture.note
 
 
 def test_svg_is_xml_with_every_cell_and_a_description() -> None:
