@@ -28,8 +28,7 @@ from conformance.events import Section
 from conformance.exit_codes import ExitCode
 from conformance.matrix import slug
 from conformance.overlays import OverlayError
-from conformance.reports import ctrf, html, junit, markdown, terminal
-from conformance.reports.columns import Log
+from conformance.reports import files, terminal
 from conformance.results import counts, worst
 from conformance.targets.loading import TargetError, load
 from properties.law import Verdict
@@ -120,11 +119,7 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
         terminal.print_section(console, section, folder if kept else None)
         codes.append(section.footer.exit_code if section.footer else ExitCode.TARGET)
         if kept:
-            junit.write(sections, folder / "junit.xml")
-            ctrf.write(sections, folder / "ctrf.json")
-            markdown.write(sections, folder / "summary.md")
-            markdown.write_badge(sections, folder / "badge.json")
-            html.write([Log(section, folder) for section in sections], folder / "index.html")
+            files.write(sections, folder)
     if kept:
         console.print(Text(f"report: {folder}"), soft_wrap=True)
     for line in counts(sections):

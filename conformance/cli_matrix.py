@@ -23,7 +23,7 @@ from conformance.cli_shared import (
 )
 from conformance.events import Section
 from conformance.exit_codes import ExitCode
-from conformance.reports import junit, markdown, terminal
+from conformance.reports import files, terminal
 from conformance.reports import matrix as matrix_reports
 from conformance.results import LOUD, counts, worst
 from conformance.running import Plan
@@ -75,9 +75,7 @@ def _report(console: Console, sections: list[Section], folder: Path, *, kept: bo
     if kept:
         matrix_reports.write_markdown(sections, changed, folder / "matrix.md")
         matrix_reports.write_json(sections, changed, folder / "matrix.json")
-        junit.write(sections, folder / "junit.xml")
-        markdown.write(sections, folder / "summary.md")
-        markdown.write_badge(sections, folder / "badge.json")
+        files.write(sections, folder)
         console.print(Text(f"report: {folder}"), soft_wrap=True)
     for line in counts(sections):
         console.print(Text(line))
