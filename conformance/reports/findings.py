@@ -120,14 +120,15 @@ def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence
     first = group.members[0]
     case = first.case
     message = first.verdict.message.removeprefix(f"{first.verdict.harm}\n")  # the page shows the harm beside it
-    if case and (case.expected or case.got):
+    has_values = case is not None and case.expected != case.got  # a claim without values has None for both
+    if has_values:
         message = "\n".join(_without_values(message))
     shown: Plain = {
         "columns": [found.column for found in group.members],
         "verdict": first.verdict.verdict,
         "message": cut(message, detail.text),
-        "expected": cut(case.expected, detail.text) if case else "",
-        "got": cut(case.got, detail.text) if case else "",
+        "expected": cut(case.expected, detail.text) if case and has_values else "",
+        "got": cut(case.got, detail.text) if case and has_values else "",
         "drawings": list(drawings),
         "inputs": cut(json.dumps(case.inputs), detail.text) if case and detail.inputs and not drawings else "",
         "notes": [cut(note, detail.text) for note in notes if note],

@@ -42,6 +42,11 @@ function verdictText(verdict) {
 
 // The part of a law ---------------------------------------------------------------------------------------------------
 
+// Text with ``code`` in it, as docstrings have it.
+function coded(text) {
+  return text.split("``").map((part, number) => (number % 2 ? element("code", {}, part) : part));
+}
+
 function source(text) {
   const bug = data.bugs[text];
   if (!bug) return element("code", {}, text);
@@ -52,7 +57,7 @@ function source(text) {
 function about(law) {
   const facts = element("dl", { class: "about" });
   const add = (name, ...values) => values.length && facts.append(element("dt", {}, name), element("dd", {}, ...values));
-  add("claim", law.text || law.claim);
+  add("claim", ...coded(law.text || law.claim));
   if (law.harm) add("harm", law.harm);
   if (law.needs.length) add("needs", ...spaced(law.needs.map((name) => element("code", {}, name))));
   if (law.sources.length) add("sources", ...spaced(law.sources.map(source)));

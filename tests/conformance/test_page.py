@@ -117,7 +117,7 @@ def test_a_truncated_run_is_warned_of_and_counted_against_its_plan() -> None:
 
 def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:
     """Names, messages and cases of a hostile run add no element, and come back from the data as they were."""
-    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected=HOSTILE, got=HOSTILE)
+    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected=HOSTILE, got=f"{HOSTILE} too")
     broken = verdict(
         "CPX-001", Status.FAILED, claim=HOSTILE, harm="", message=HOSTILE, upstream=f"javascript:alert(1) {HOSTILE}",
         case=f"cases/{case.file_name}", known_as=(HOSTILE,),
@@ -156,6 +156,17 @@ def test_a_case_outside_of_the_run_is_not_read(tmp_path: Path) -> None:
     (found,) = law_of(page_of(*logs_of(folder)), "CPX-001")["findings"]
     assert found["notes"] == ["the case lies outside of the run's folder"]
     assert "expected" not in found
+
+
+def test_a_claim_without_values_shows_none(tmp_path: Path) -> None:
+    """A case whose claim compares nothing records None twice, which says nothing."""
+    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected="None", got="None")
+    broken = verdict("CPX-001", Status.FAILED, case=f"cases/{case.file_name}", message="does not hold: it is there")
+    folder = write_run(tmp_path / "run", section(header(), broken), recorded=(case,))
+    (found,) = law_of(page_of(*logs_of(folder)), "CPX-001")["findings"]
+    assert "expected" not in found
+    assert "got" not in found
+    assert found["message"] == "does not hold: it is there"
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_a_difference_shows_what_changed(open_page: Any) -> None:
 
 def test_nothing_hostile_is_run_or_linked(open_page: Any, tmp_path: Path) -> None:
     """Names and messages are shown as text; no dialog opens, no image is asked for, and nothing unsafe is linked."""
-    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected=HOSTILE, got=HOSTILE)
+    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected=HOSTILE, got=f"{HOSTILE} too")
     broken = verdict(
         "CPX-001", FAILED, claim=HOSTILE, harm=HOSTILE, message=HOSTILE, case=f"cases/{case.file_name}",
         upstream="javascript:alert(3)", known_as=("javascript:alert(4)",),
