@@ -135,6 +135,8 @@ def screen(key: str, bugs: Sequence[str], every: bool, number: int, seed: int) -
     """One law on the bugs that it comes to, on its first inputs; on a part where it comes there through others."""
     law = catalogue()[key]
     subjects = [museum()[bug] for bug in bugs]
+    if any(law.needs & bug.overrides for bug in subjects):
+        drawn(key, number, seed)  # all at once, before ``concerns`` asks for the first few of them
     return tuple(
         tried(law, bug, number if law.needs & bug.overrides else max(1, number // INDIRECT), seed)
         for bug in subjects

@@ -13,7 +13,7 @@ from conformance.many import Workers
 from properties.law import Law, Verdict, catalogue
 from properties.museum import museum
 from properties.siblings import Sibling, siblings
-from properties.siblings.effects import ON_FILES, Effect, calls, differs, effects
+from properties.siblings.effects import ON_FILES, Effect, calls, effects
 from properties.tracing import concerns, drawn
 from reference_impl.interface import Implementation, Op
 
@@ -118,11 +118,10 @@ def kinds_of_bugs(op: Op) -> dict[str, tuple[str, tuple[str, ...]]]:
 def _row(sibling: Sibling, direct: Sequence[Law], seed: int) -> Row:
     op, implementation = sibling.op, sibling.implementation()
     found = _effects(implementation, op)
-    law = _caught(implementation, direct, GLANCE, seed) if found else ""
-    if not found and not differs(implementation, op, calls(op, *MANY)):
+    if not found:
         return Row(sibling.id, op.value, Fate.IDENTICAL, "", ())
     law = (
-        law
+        _caught(implementation, direct, GLANCE, seed)
         or _caught(implementation, direct, SEARCH, seed)
         or _caught(implementation, _indirect(sibling), GLANCE, seed)
     )
@@ -150,7 +149,10 @@ def _caught(implementation: Implementation, laws: Sequence[Law], number: int, se
 
 
 def _effects(implementation: Implementation, op: Op) -> tuple[str, ...]:
-    found = effects(implementation, op, () if op in ON_FILES else calls(op, *FEW))
+    if op in ON_FILES:
+        found = effects(implementation, op, ())
+    else:
+        found = effects(implementation, op, calls(op, *FEW)) or effects(implementation, op, calls(op, *MANY))
     return tuple(sorted(f"{place} {kind.value}".strip() for place, kind in found))
 
 

@@ -133,8 +133,9 @@ def test_documents_without_tokens_take_no_slot(
     implementation: Implementation, lengths: IntArray, multiple: int
 ) -> None:
     """A segment of no valid token has no slot, and keeps its boundary."""
-    slots = np.diff(implementation.pad_layout(lengths, multiple).padded)
-    same(slots == 0, lengths == 0, "exactly the segments without tokens have no slot")
+    layout = implementation.pad_layout(lengths, multiple)
+    same(np.diff(layout.padded) == 0, lengths == 0, "exactly the segments without tokens have no slot")
+    same(np.diff(layout.valid), lengths, "segments without tokens keep their boundary")
 
 
 @law(
@@ -155,8 +156,9 @@ def test_boundaries_beyond_32_bits_do_not_overflow(
 ) -> None:
     """Lengths that add up to more than 32 bits keep their sum."""
     slots = [-(-int(length) // multiple) * multiple for length in valid_per_segment(layout)]
-    padded = implementation.pad_layout(valid_per_segment(layout), multiple).padded
-    same(padded, layout_of(slots).padded, "boundaries beyond 32 bits do not overflow")
+    made = implementation.pad_layout(valid_per_segment(layout), multiple)
+    same(made.padded, layout_of(slots).padded, "boundaries beyond 32 bits do not overflow")
+    same(made.valid, layout.valid, "valid boundaries beyond 32 bits do not overflow")
 
 
 @law("LAY-008", needs=PAD, harm="a misconfigured multiple divides by zero, or pads nothing", sources=("I19",))
@@ -343,13 +345,15 @@ def test_merging_is_associative(implementation: Implementation, layout: Layout, 
 @given(layout=layouts_with_zero_length_segments(multiple=multiples()), other=layouts(multiple=multiples()))
 def test_zero_length_segments_move_no_border(implementation: Implementation, layout: Layout, other: Layout) -> None:
     """Segments of no slot leave the borders of merged streams where they are; whether they are kept is left open."""
-    merged = implementation.merge_layouts([layout, other]).padded
-    same(np.unique(merged), np.unique(joined([layout, other]).padded), "borders stay where they are")
+    merged = implementation.merge_layouts([layout, other])
+    same(np.unique(merged.padded), np.unique(joined([layout, other]).padded), "borders stay where they are")
+    same(merged.valid.shape, merged.padded.shape, "both boundary arrays have an entry for every segment that is kept")
 
 
 @law("LAY-022", needs=MERGE, harm="long streams get negative boundaries", sources=("I21", "TE-05"))
 @given(layout=layouts_beyond_int32(), other=layouts_beyond_int32())
 def test_merged_boundaries_do_not_overflow(implementation: Implementation, layout: Layout, other: Layout) -> None:
     """Boundaries beyond 32 bits are merged like any others."""
-    merged = implementation.merge_layouts([layout, other]).padded
-    same(merged, joined([layout, other]).padded, "boundaries beyond 32 bits do not overflow")
+    merged = implementation.merge_layouts([layout, other])
+    same(merged.padded, joined([layout, other]).padded, "boundaries beyond 32 bits do not overflow")
+    same(merged.valid, joined([layout, other]).valid, "valid boundaries beyond 32 bits do not overflow")

@@ -266,6 +266,24 @@ def test_a_histogram_can_be_packed(
     same(placed, sorted(lengths.tolist()), "the bins hold the lengths that went into the histogram")
 
 
+@law(
+    "STR-008",
+    needs={Op.PACKING_STRATEGY},
+    harm="every seed gives the same packs, and the sorted order of lengths is never broken",
+    sources=("bridge-packing 2.3",),
+)
+@given(n=st.integers(8, 12), seed=seeds)
+def test_the_strategy_depends_on_the_seed(implementation: Implementation, n: int, seed: int) -> None:
+    """Six seeds do not all shuffle eight or more different lengths into the same order."""
+    counts = np.append(0, np.ones(n, dtype=np.int64))
+    capacity = int(lengths_in(counts).sum())
+    orders = [
+        implementation.packing_strategy(counts, capacity, Algorithm.FIRST_FIT_SHUFFLE, seed ^ step).bins
+        for step in range(6)
+    ]
+    holds(any(order != orders[0] for order in orders), "different seeds give different orders", got=orders)
+
+
 def _rounds_to(found: float, expected: float, sentence: str) -> None:
     """Claim equality to 2 digits; half a unit of the last digit either way, whatever the rule for ties."""
     holds(abs(found - expected) <= 0.005 + 1e-9, sentence, got=found, expected=round(expected, 2))

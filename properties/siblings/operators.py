@@ -97,6 +97,9 @@ SLOTS: dict[str, Change] = {
 POSITIONS: dict[str, Change] = SLOTS | {"reset skipped": _running}
 """Slot arrays that restart in every segment."""
 
+ABSENT: dict[str, Change] = {"left out": lambda _: None}
+"""What may be left out of a result, and was there."""
+
 BOUNDARIES: dict[str, Change] = {
     "one entry later": _later,
     "first dropped": lambda array: array[1:],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from properties.siblings.operators import BOUNDARIES, FLAG, ITEMS, MASK, NUMBER, POSITIONS, SLOTS, Change
+from properties.siblings.operators import ABSENT, BOUNDARIES, FLAG, ITEMS, MASK, NUMBER, POSITIONS, SLOTS, Change
 from reference_impl.interface import Op
 
 Places = dict[str, dict[str, Change]]
@@ -10,8 +10,8 @@ Places = dict[str, dict[str, Change]]
 
 _BATCH: Places = {
     "tokens": SLOTS,
-    "labels": SLOTS,
-    "loss_mask": MASK,
+    "labels": SLOTS | ABSENT,
+    "loss_mask": MASK | ABSENT,
     "position_ids": POSITIONS,
     "layout.valid": BOUNDARIES,
     "layout.padded": BOUNDARIES,
@@ -50,11 +50,11 @@ RESULTS: dict[Op, Places] = {
     Op.SEQUENCE_PARAMS: {
         "cu_seqlens_q": BOUNDARIES,
         "cu_seqlens_kv": BOUNDARIES,
-        "cu_seqlens_q_padded": BOUNDARIES,
-        "cu_seqlens_kv_padded": BOUNDARIES,
+        "cu_seqlens_q_padded": BOUNDARIES | ABSENT,
+        "cu_seqlens_kv_padded": BOUNDARIES | ABSENT,
         "max_seqlen_q": NUMBER,
         "max_seqlen_kv": NUMBER,
-        "seq_idx": SLOTS,
+        "seq_idx": SLOTS | ABSENT,
     },
     Op.PACK_IN_BATCH: _BATCH,
     Op.VLM_STEP: _BATCH,
