@@ -154,6 +154,12 @@ def test_kernel_gets_zero_length_segments(implementation: Implementation, metada
     """Boundaries that repeat are boundaries like any others."""
     params = implementation.sequence_params(metadata)
     same(params.cu_seqlens_q, valid_boundaries(metadata), "repeated boundaries are kept")
+    for valid, padded in (
+        (params.cu_seqlens_q, params.cu_seqlens_q_padded),
+        (params.cu_seqlens_kv, params.cu_seqlens_kv_padded),
+    ):
+        if padded is not None:
+            same(np.shape(padded), np.shape(valid), "repeated slot boundaries are kept like the valid ones")
 
 
 @law(
