@@ -27,7 +27,7 @@ import numpy as np
 
 from reference_impl.documents import Algorithm, Bins, IntArray
 from reference_impl.errors import PackingError
-from reference_impl.first_fit import first_fit_bins
+from reference_impl.first_fit import grouped_first_fit
 from reference_impl.histogram_packing import counted, expanded, longest_pack_first, shortest_pack_first
 from reference_impl.lengths import checked_lengths, random_stream
 
@@ -123,11 +123,7 @@ def _flat_first_fit_in_order(lengths: IntArray, capacity: int, algorithm: Algori
 def flat_first_fit(lengths: IntArray, capacity: int) -> FlatBins:
     """``first_fit`` without the tuples; raises as that."""
     checked = np.ascontiguousarray(checked_lengths(lengths, capacity))
-    bin_of = first_fit_bins(checked, capacity)
-    return FlatBins(
-        lengths=checked[np.argsort(bin_of, kind="stable")],
-        bounds=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(bin_of))]),
-    )
+    return FlatBins(*grouped_first_fit(checked, capacity))
 
 
 def best_fit_decreasing(lengths: IntArray, capacity: int) -> Bins:

@@ -23,6 +23,7 @@ import numpy as np
 from reference_impl.documents import IntArray
 
 Placement = Callable[[IntArray, int], IntArray]
+Grouping = Callable[[IntArray, IntArray], tuple[IntArray, IntArray]]
 
 COMPILED_FROM = 100_000
 """Lengths from which compiled code is used.
@@ -33,26 +34,29 @@ AMD EPYC.
 """
 
 
-def first_fit_bins(lengths: IntArray, capacity: int) -> IntArray:
-    """Bin of each length (n,) int64, by first fit in the given order; bins are numbered as they are opened.
+def grouped_first_fit(lengths: IntArray, capacity: int) -> tuple[IntArray, IntArray]:
+    """Lengths bin by bin (n,) int64, and the bounds of the bins (n_bins + 1,) int64, by first fit in the given order.
+
+    Bins are numbered as they are opened, and hold their lengths in the order of placement.
 
     Args:
         lengths: (n,) int64, each from 0 to ``capacity``.
         capacity: slots of one bin, below 2**63.
     """
-    place = compiled() if lengths.size >= COMPILED_FROM else place_first_fit
-    return place(lengths, capacity)
+    place, group = compiled() if lengths.size >= COMPILED_FROM else (place_first_fit, group_by_bin)
+    return group(lengths, place(lengths, capacity))
 
 
 @cache
-def compiled() -> Placement:
-    """``place_first_fit`` as machine code."""
+def compiled() -> tuple[Placement, Grouping]:
+    """``place_first_fit`` and ``group_by_bin`` as machine code."""
     numba: Any = importlib.import_module("numba")  # slow to import, and without complete type stubs
-    return numba.njit(cache=True)(place_first_fit)
+    compile_ = numba.njit(cache=True)
+    return compile_(place_first_fit), compile_(group_by_bin)
 
 
 def place_first_fit(lengths: IntArray, capacity: int) -> IntArray:
-    """As ``first_fit_bins``, in the part of Python that numba compiles."""
+    """Bin of each length (n,) int64, in the part of Python that numba compiles."""
     bin_of = np.empty(lengths.size, dtype=np.int64)
     n_leaves = 1
     most_free = np.full(2, capacity, dtype=np.int64)
@@ -83,3 +87,18 @@ def place_first_fit(lengths: IntArray, capacity: int) -> IntArray:
                 break
             most_free[node] = free
     return bin_of
+
+
+def group_by_bin(lengths: IntArray, bin_of: IntArray) -> tuple[IntArray, IntArray]:
+    """Lengths (n,) bin by bin, and the bounds of the bins, in the part of Python that numba compiles."""
+    bounds = np.zeros(bin_of.max() + 2 if bin_of.size else 1, dtype=np.int64)
+    for number in bin_of:
+        bounds[number + 1] += 1
+    bounds = np.cumsum(bounds)
+    following = bounds.copy()
+    by_bin = np.empty_like(lengths)
+    for position in range(lengths.size):
+        number = bin_of[position]
+        by_bin[following[number]] = lengths[position]
+        following[number] += 1
+    return by_bin, bounds

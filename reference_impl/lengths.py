@@ -29,11 +29,12 @@ def checked_lengths(lengths: IntArray, capacity: int | None = None, *, argument:
     array = np.asarray(lengths)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
         raise PackingError(argument, lengths, "must be a one-dimensional array of integers")
-    for length in array[array < 0][:1]:
-        raise PackingError(argument, int(length), "must not be negative")
-    if capacity is not None:
-        for length in array[array > capacity][:1]:
-            raise PackingError(argument, int(length), f"must not exceed the capacity of {capacity} slots")
+    if array.size and array.min() < 0:
+        raise PackingError(argument, int(array[array < 0][0]), "must not be negative")
+    if capacity is not None and array.size and array.max() > capacity:
+        raise PackingError(
+            argument, int(array[array > capacity][0]), f"must not exceed the capacity of {capacity} slots"
+        )
     return array.astype(np.int64, copy=False)
 
 

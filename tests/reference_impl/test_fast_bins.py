@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from properties.law import ALL_CHECKS
 from reference_impl import bins, first_fit, naive_bins
 from reference_impl.documents import Bins
-from reference_impl.first_fit import compiled, place_first_fit
+from reference_impl.first_fit import compiled, group_by_bin, place_first_fit
 
 DRAWS = settings(deadline=None, database=None, derandomize=True, suppress_health_check=ALL_CHECKS)
 FEW, MANY = 300, 10_000
@@ -70,25 +70,30 @@ def test_fast_bins_are_those_of_the_naive_rules_on_adversarial_lengths(name: str
 @pytest.mark.slow
 def test_compiled_first_fit_is_the_python_it_was_made_from() -> None:
     """Machine code and Python place 3,000 drawn lists and the adversarial ones alike."""
+    place, group = compiled()
     stream = np.random.default_rng(0)
     drawn = [(stream.integers(0, capacity + 1, size=capacity % 90), capacity) for capacity in range(1, 3000)]
     known = [(np.array(lengths, dtype=np.int64), capacity) for lengths, capacity in ADVERSARIAL.values()]
     for lengths, capacity in (*drawn, *known):
-        np.testing.assert_array_equal(compiled()(lengths, capacity), place_first_fit(lengths, capacity))
+        bin_of = place_first_fit(lengths, capacity)
+        np.testing.assert_array_equal(place(lengths, capacity), bin_of)
+        for found, expected in zip(group(lengths, bin_of), group_by_bin(lengths, bin_of), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_many_lengths_are_placed_by_compiled_code_and_few_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The size decides, so that a small packing never waits for a compiler."""
-    monkeypatch.setattr(first_fit, "compiled", lambda: lambda lengths, _capacity: np.zeros_like(lengths))
+    in_one_bin = (lambda lengths, _capacity: np.zeros_like(lengths), group_by_bin)
+    monkeypatch.setattr(first_fit, "compiled", lambda: in_one_bin)
     few = np.ones(first_fit.COMPILED_FROM - 1, dtype=np.int64)
     many = np.ones(first_fit.COMPILED_FROM, dtype=np.int64)
-    assert first_fit.first_fit_bins(few, 1)[-1] == few.size - 1
-    assert first_fit.first_fit_bins(many, 1)[-1] == 0
+    assert bins.flat_first_fit(few, 1).bounds.size == few.size + 1
+    assert bins.flat_first_fit(many, 1).bounds.size == 2
 
 
-def test_numba_compiles_first_fit() -> None:
-    """The function that is compiled is the one that small inputs run."""
-    assert compiled().py_func is place_first_fit  # type: ignore[attr-defined]
+def test_what_is_compiled_is_what_small_inputs_run() -> None:
+    """There is one implementation, not two."""
+    assert [function.py_func for function in compiled()] == [place_first_fit, group_by_bin]  # type: ignore[attr-defined]
 
 
 def test_flat_bins_are_the_nested_ones() -> None:
