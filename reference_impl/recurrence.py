@@ -49,11 +49,13 @@ def short_convolution(values_TC: Tensor, taps_KC: Tensor, seq_idx_T: Tensor) -> 
         seq_idx_T: document of each slot, integers.
 
     Raises:
-        PackingError: a tensor does not have one entry per slot, or taps have other channels.
+        PackingError: a tensor does not have one entry per slot, taps have other channels, or there is no tap.
     """
     _check(values_TC, (values_TC.shape[0], taps_KC.shape[-1]), seq_idx_T)
-    out_TC = torch.zeros_like(values_TC)
-    for back in range(min(taps_KC.shape[0], values_TC.shape[0])):
+    if not taps_KC.shape[0]:
+        raise PackingError("taps_KC", tuple(taps_KC.shape), "must have at least one tap")
+    out_TC = taps_KC[0] * values_TC
+    for back in range(1, min(taps_KC.shape[0], values_TC.shape[0])):
         earlier_TC = values_TC[: values_TC.shape[0] - back]
         same_document_T1 = (seq_idx_T[back:] == seq_idx_T[: seq_idx_T.shape[0] - back])[:, None]
         reached_TC = taps_KC[back] * torch.where(same_document_T1, earlier_TC, 0.0)
