@@ -45,7 +45,7 @@ def roll(
         raise PackingError("values", values.shape, f"must have one entry for each of {total} slots")
     if depth < 0:
         raise PackingError("depth", depth, "must not be negative")
-    ends = np.diff(checked.valid if borders is Borders.VALID else checked.padded)
+    ends = np.diff(checked.valid if borders == Borders.VALID else checked.padded)
     has_successor = position_ids(checked) + depth < np.repeat(ends, np.diff(checked.padded))
     source = np.minimum(np.arange(total) + depth, max(total - 1, 0))
     shifted = np.where(has_successor, values[source], 0)

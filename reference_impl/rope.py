@@ -35,7 +35,7 @@ def rotary_rows(layout: Layout, world: int, rank: int, mode: RotaryMode, partiti
         PackingError: as ``partition``.
     """
     slots = partition(layout, world, rank)
-    return slots if mode is RotaryMode.STREAM else position_ids(layout)[slots]
+    return slots if mode == RotaryMode.STREAM else position_ids(layout)[slots]
 
 
 def rotary_axes(

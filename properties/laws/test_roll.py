@@ -49,7 +49,7 @@ SHORTEST = Activity("a segment of one slot per chunk", _a_single_pair, 0.3)
 def _shifted(layout: Layout, depth: int, borders: Borders) -> IntArray:
     """Tokens of the stream ``depth`` slots further on in the same segment, or 0 (T,); worked out slot by slot."""
     tokens = stream_of(layout).tokens
-    ends = valid_per_segment(layout) if borders is Borders.VALID else slots_per_segment(layout)
+    ends = valid_per_segment(layout) if borders == Borders.VALID else slots_per_segment(layout)
     inside = position_of(layout) + depth < ends[segment_of(layout)]
     return np.where(inside, np.roll(tokens, -depth), 0)
 

@@ -24,4 +24,4 @@ class RowsClamped(ReferenceImplementation):
     def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
         rows = super().rotary_rows(layout, world, rank, RotaryMode.STREAM)
         last = int(slots_per_segment(layout).max(initial=1)) - 1
-        return rows if mode is RotaryMode.STREAM else np.minimum(rows, last)
+        return rows if mode == RotaryMode.STREAM else np.minimum(rows, last)

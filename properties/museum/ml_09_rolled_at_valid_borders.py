@@ -23,7 +23,7 @@ class RolledAtValidBorders(ReferenceImplementation):
 
     def roll(self, values: IntArray, layout: Layout, world: int, depth: int, borders: Borders) -> tuple[IntArray, ...]:
         right = super().roll(values, layout, world, depth, borders)
-        if borders is Borders.PADDED and np.array_equal(layout.valid, layout.padded):
+        if borders == Borders.PADDED and np.array_equal(layout.valid, layout.padded):
             return right
         rolled = values.copy()
         for start, end in zip(layout.valid[:-1], layout.valid[1:], strict=True):

@@ -23,7 +23,7 @@ class RowsByValid(ReferenceImplementation):
 
     def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
         rows = super().rotary_rows(layout, world, rank, mode)
-        if mode is RotaryMode.STREAM:
+        if mode == RotaryMode.STREAM:
             return rows
         positions: list[IntArray] = [np.arange(int(valid)) for valid in valid_per_segment(layout)]
         rest = np.zeros(total_slots(layout), dtype=np.int64)

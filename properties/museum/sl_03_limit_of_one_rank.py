@@ -14,12 +14,8 @@ from reference_impl.reference import ReferenceImplementation
     source="slime #866",
 )
 class LimitOfOneRank(ReferenceImplementation):
-    """Packs are filled up to the limit of one rank, though a CP group shares them; longer samples get a pack alone."""
+    """Packs are filled up to the limit of one rank, though a CP group shares them; longer samples stretch it."""
 
     def balance(self, lengths: IntArray, limit: int, context: int, replicas: int) -> tuple[tuple[int, ...], ...]:
         super().balance(lengths, limit, context, replicas)
-        packs: list[list[int]] = []
-        for sample, length in enumerate(lengths.tolist()):
-            fits = bool(packs) and sum(int(lengths[at]) for at in packs[-1]) + length <= limit
-            packs = [*packs[:-1], [*packs[-1], sample]] if fits else [*packs, [sample]]
-        return tuple(tuple(pack) for pack in packs)
+        return super().balance(lengths, max(limit, int(lengths.max(initial=1))), 1, replicas)

@@ -24,4 +24,4 @@ class TableCut(ReferenceImplementation):
     def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
         rows = super().rotary_rows(layout, world, rank, mode)
         local = int(slots_per_segment(layout).max(initial=world)) // world
-        return np.minimum(rows, local - 1) if mode is RotaryMode.RESTART else rows
+        return np.minimum(rows, local - 1) if mode == RotaryMode.RESTART else rows

@@ -23,7 +23,7 @@ class StreamInRankOrder(ReferenceImplementation):
         self, inputs: AttentionInputs, layout: Layout, world: int, exchange: Exchange, causal: bool
     ) -> AttentionResult:
         right = super().attention(inputs, layout, world, exchange, causal)
-        if exchange is not Exchange.ALL_TO_ALL or world == 1:
+        if exchange != Exchange.ALL_TO_ALL or world == 1:
             return right
         order = self.all_to_all_order(layout, world)
         sent = AttentionInputs(*(getattr(inputs, field.name)[order.to_ranks] for field in fields(inputs)))

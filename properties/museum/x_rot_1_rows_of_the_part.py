@@ -22,4 +22,4 @@ class RowsOfThePart(ReferenceImplementation):
     def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
         rows = super().rotary_rows(layout, world, rank, mode)
         part = layout_of([int(slots) // world for slots in slots_per_segment(layout)])
-        return position_of(part) if mode is RotaryMode.RESTART else rows
+        return position_of(part) if mode == RotaryMode.RESTART else rows

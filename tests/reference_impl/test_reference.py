@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import override
@@ -10,17 +12,21 @@ from typing import override
 import numpy as np
 import pytest
 
+import reference_impl
 from reference_impl.batches import BoundaryMetadata, CollateSpec, Layout, PaddedBatch, Parallelism, ThdBatch
 from reference_impl.config import TrainingConfig
 from reference_impl.documents import Algorithm, Bins, Document, IntArray, PackedRow, PackSpec
 from reference_impl.errors import NotSupported, PackingError
 from reference_impl.interface import Implementation, Op
+from reference_impl.ranks import AttentionInputs, Borders, Exchange, Grid, Place, RecurrenceInputs, RotaryMode
 from reference_impl.reference import ReferenceImplementation
 
 REFERENCE = ReferenceImplementation()
 DOCUMENTS = [Document(np.arange(10 * n, 10 * n + n + 2), answer_start=1) for n in range(1, 6)]
 STREAM = ThdBatch(np.arange(8), None, None, np.arange(8), Layout(np.array([0, 8]), np.array([0, 8])), 8)
 PADDED_BATCH = PaddedBatch(np.array([[5, 6, 7, 0]]), None, None, np.array([[0, 1, 2, 3]]))
+HEADS = AttentionInputs(*(np.ones((8, 1, 2)) for _ in range(4)))
+CHANNELS = RecurrenceInputs(*(np.ones((8, 2)) for _ in range(3)))
 ROW = PackedRow(np.array([5, 6, 7, 8, 9]), np.array([1, 1, 0, 1, 0], dtype=np.bool_), np.array([0, 3]))
 
 
@@ -51,6 +57,40 @@ def test_the_base_offers_none_and_says_so() -> None:
             method(*arguments)
 
 
+NUMERICS: dict[Op, Callable[[], object]] = {
+    Op.ATTENTION: lambda: REFERENCE.attention(HEADS, STREAM.layout, 2, Exchange.RING, True),
+    Op.RECURRENCE: lambda: REFERENCE.recurrence(CHANNELS, np.zeros(8, dtype=np.int64)),
+    Op.SHORT_CONVOLUTION: lambda: REFERENCE.short_convolution(CHANNELS, np.zeros(8, dtype=np.int64)),
+}
+
+
+@pytest.mark.parametrize("op", NUMERICS)
+def test_numerics_are_not_supported_where_torch_is_missing(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "reference_impl.numerics", raising=False)
+    monkeypatch.delattr(reference_impl, "numerics", raising=False)
+    with pytest.raises(NotSupported, match="need torch"):
+        NUMERICS[op]()
+
+
+def test_another_missing_module_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "reference_impl.recurrence", None)
+    monkeypatch.delitem(sys.modules, "reference_impl.numerics", raising=False)
+    monkeypatch.delattr(reference_impl, "numerics", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="recurrence"):
+        NUMERICS[Op.RECURRENCE]()
+
+
+def test_nothing_but_numerics_imports_torch() -> None:
+    """The wheel's core needs no torch, and the command line does not wait for it."""
+    code = (
+        "import sys; from properties import law, museum; law.catalogue(), museum.museum();"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_an_error_names_argument_value_and_requirement() -> None:
     assert str(PackingError("rank", 3, "must be below 2")) == "rank = 3: must be below 2"
 
@@ -65,6 +105,12 @@ COMPOSITES: dict[Op, Callable[[ReferenceImplementation], object]] = {
     Op.VLM_STEP: lambda r: r.vlm_step(PADDED_BATCH, Parallelism()),
     Op.SLICE_BATCH: lambda r: r.slice_batch(STREAM, 2, 0),
     Op.GATHER: lambda r: r.gather([STREAM]),
+    Op.ALL_TO_ALL_ORDER: lambda r: r.all_to_all_order(STREAM.layout, 2),
+    Op.ROTARY_ROWS: lambda r: r.rotary_rows(STREAM.layout, 2, 0, RotaryMode.STREAM),
+    Op.ROTARY_AXES: lambda r: r.rotary_axes(STREAM.tokens[None, :], STREAM.layout, 2, 0),
+    Op.ROLL: lambda r: r.roll(STREAM.tokens, STREAM.layout, 2, 1, Borders.PADDED),
+    Op.PLACE_BATCH: lambda r: r.place_batch(STREAM, Grid(context=2), Place()),
+    Op.ATTENTION: lambda r: r.attention(HEADS, STREAM.layout, 2, Exchange.RING, True),
 }
 
 
@@ -86,6 +132,15 @@ COMPOSITES: dict[Op, Callable[[ReferenceImplementation], object]] = {
         (Op.PACK_IN_BATCH, Op.VLM_STEP),
         (Op.PARTITION, Op.SLICE_BATCH),
         (Op.PARTITION, Op.GATHER),
+        (Op.PARTITION, Op.ALL_TO_ALL_ORDER),
+        (Op.PARTITION, Op.ROTARY_ROWS),
+        (Op.PARTITION, Op.ROTARY_AXES),
+        (Op.PARTITION, Op.ROLL),
+        (Op.PARTITION, Op.PLACE_BATCH),
+        (Op.SLICE_BATCH, Op.PLACE_BATCH),
+        (Op.SEQUENCE_PARAMS, Op.PLACE_BATCH),
+        (Op.PARTITION, Op.ATTENTION),
+        (Op.LOCAL_BOUNDARIES, Op.ATTENTION),
     ],
 )
 def test_a_broken_operation_shows_in_what_is_built_on_it(operation: Op, composite: Op) -> None:
