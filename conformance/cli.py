@@ -16,6 +16,7 @@ from rich.text import Text
 from conformance import baseline, baseline_writer, cases, events, explain, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
+from conformance.cli_doctor import doctor
 from conformance.cli_init import init
 from conformance.cli_matrix import matrix
 from conformance.cli_museum import museum
@@ -48,6 +49,7 @@ app.command("check-config")(check_config)
 app.command("report")(report_command)
 app.command("show")(show)
 app.command("init")(init)
+app.command("doctor")(doctor)
 
 DEFAULT_TARGET = "megatron-bridge"
 USER_ERRORS: dict[type[Exception], ExitCode] = {

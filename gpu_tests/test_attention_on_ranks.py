@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from gpu_tests.cases import ATTENTION, SLICING, TENSOR_AND_CONTEXT, Case, Method
 from gpu_tests.programs.attention import METHODS
@@ -12,14 +13,24 @@ from gpu_tests.ranks_equal_one import check_attention, check_layer, check_slicin
 pytestmark = pytest.mark.suite("ranks")
 
 
-@pytest.mark.parametrize("case", SLICING, ids=str)
+def _rows(cases: list[Case]) -> list[ParameterSet]:
+    """Rows of a table, those that need more than four processes on a CPU in suites of their own."""
+    found: list[ParameterSet] = []
+    for case in cases:
+        marks = [pytest.mark.suite("ranks-nccl")] if case.backend == "nccl" else []
+        marks += [pytest.mark.suite("ranks-8")] if case.ranks == 8 else []
+        found.append(pytest.param(case, marks=marks, id=str(case)))
+    return found
+
+
+@pytest.mark.parametrize("case", _rows(SLICING))
 def test_ranks_own_every_slot_once_and_agree_on_all_metadata(case: Case, ranks: Ranks, target: str) -> None:
     """What the ranks hold, laid together, is the stream; and all of them have the same boundaries."""
     check_slicing(ranks.of(case.backend), target, case)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", ATTENTION, ids=str)
+@pytest.mark.parametrize("case", _rows(ATTENTION))
 def test_attention_over_ranks_equals_each_document_alone(
     case: Case, method: Method, ranks: Ranks, target: str
 ) -> None:
@@ -27,7 +38,7 @@ def test_attention_over_ranks_equals_each_document_alone(
     check_attention(ranks.of(case.backend), target, case, method)
 
 
-@pytest.mark.parametrize("case", TENSOR_AND_CONTEXT, ids=str)
+@pytest.mark.parametrize("case", _rows(TENSOR_AND_CONTEXT))
 def test_a_layer_over_tp_and_cp_ranks_equals_one_rank(case: Case, ranks: Ranks, target: str) -> None:
     """With heads split, slots cut and, under SP, scattered: same outputs, same gradients of input and weights."""
     check_layer(ranks.of(case.backend), target, case)

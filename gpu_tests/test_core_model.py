@@ -18,6 +18,7 @@ from gpu_tests.tolerances import FLOAT64_ROUNDINGS
 
 pytestmark = [
     pytest.mark.suite("core-model"),
+    pytest.mark.one_gpu,
     pytest.mark.skipif(under_torchrun(), reason="needs a process of its own, whose groups Core makes"),
 ]
 

@@ -15,7 +15,7 @@ from gpu_tests.cases import STREAMS, case_of
 from gpu_tests.parallel.cut import boundary_metadata
 from reference_impl.interface import Implementation
 
-pytestmark = pytest.mark.suite("silent-costs")
+pytestmark = [pytest.mark.suite("silent-costs"), pytest.mark.one_gpu]
 
 
 @pytest.fixture(scope="module")

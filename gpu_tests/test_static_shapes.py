@@ -18,7 +18,7 @@ from reference_impl.batches import CollateSpec, ThdBatch
 from reference_impl.documents import Document, PackSpec
 from reference_impl.interface import Implementation
 
-pytestmark = pytest.mark.suite("static-shapes")
+pytestmark = [pytest.mark.suite("static-shapes"), pytest.mark.one_gpu]
 
 BATCHES = 100
 WIDTH = 64

@@ -18,7 +18,7 @@ from gpu_tests.levels import Level, assert_equal, noise_floor
 from properties.segments import is_padding
 from reference_impl.attention import Partial, attend, attention, merge
 
-pytestmark = pytest.mark.suite("torch-kernels")
+pytestmark = [pytest.mark.suite("torch-kernels"), pytest.mark.one_gpu]
 
 OFFSET_SLOTS = 2**31 // (64 * 128) + 4096
 """Slots of a stream of 64 heads of 128, whose last element lies beyond 2^31."""
