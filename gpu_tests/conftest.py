@@ -20,6 +20,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     with contextlib.suppress(ValueError):
         default = os.environ.get("PACKPROOF_TARGET", "reference")
         parser.addoption("--target", default=default, help="what cuts streams and makes boundaries")
+    parser.addoption("--records", metavar="DIR", help="write records of kernels here")
+    parser.addoption("--replay", metavar="DIR", help="check records of an earlier run")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+from gpu_tests.cases import Case
+from gpu_tests.oracle import Results, streams_of
 from properties.segments import is_padding, position_of, segment_of
 from reference_impl.batches import Layout
 
@@ -106,6 +108,16 @@ def _varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool) -> Te
     out = varlen_attn(q[real], k[real], v[real], boundaries, boundaries, longest, longest, window_size=window)
     assert isinstance(out, Tensor)
     return torch.zeros_like(q).index_put((real,), out)
+
+
+def run(kernel: Kernel, case: Case, device: str) -> Results:
+    """Output and gradients of a kernel on a case, (T, H, D) each, on the CPU."""
+    streams = streams_of(case)
+    q, k, v = (x.to(device).requires_grad_() for x in (streams.q, streams.k, streams.v))
+    out = kernel.attend(q, k, v, case.layout, case.causal)
+    gradients = torch.autograd.grad(out, (q, k, v), streams.d_out.to(device))
+    results = {"out": out, **dict(zip(("d_q", "d_k", "d_v"), gradients, strict=True))}
+    return {name: value.detach().cpu() for name, value in results.items()}
 
 
 KERNELS: Mapping[str, Kernel] = {

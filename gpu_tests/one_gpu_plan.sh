@@ -19,7 +19,7 @@ run() {
     status=$code
   fi
 }
-run kernels 240 gpu_tests -m one_gpu
+run kernels 240 gpu_tests -m one_gpu --records "$logs/records"
 run ranks 120 gpu_tests/test_attention_on_ranks.py gpu_tests/test_training_on_ranks.py
 run pool 60 gpu_tests/test_worker_pool.py gpu_tests/test_levels.py
 exit "$status"

@@ -13,7 +13,7 @@ from conformance.machine import here
 from gpu_tests import oracle
 from gpu_tests.cases import KERNELS as CASES
 from gpu_tests.cases import Case, case_of
-from gpu_tests.kernels import KERNELS, Kernel
+from gpu_tests.kernels import KERNELS, Kernel, run
 from gpu_tests.levels import Level, assert_equal, noise_floor
 from properties.segments import is_padding
 from reference_impl.attention import Partial, attend, attention, merge
@@ -37,7 +37,7 @@ def _rows() -> Iterator[ParameterSet]:
 @pytest.mark.parametrize(("kernel", "case", "device"), list(_rows()))
 def test_a_kernel_equals_each_document_alone(kernel: Kernel, case: Case, device: str) -> None:
     """Output and gradients at tokens, at the level of the case; no gradient reaches padding."""
-    got = _run(kernel, case, device)
+    got = run(kernel, case, device)
     exact, plain = oracle.exact(case), oracle.plain(case)
     padding = torch.from_numpy(is_padding(case.layout))
     for name, expected in exact.items():
@@ -52,7 +52,7 @@ def test_a_repeated_run_gives_the_same_bits(name: str) -> None:
     """Forward and backward; a kernel that is not deterministic cannot be compared bitwise with anything."""
     device = _device_of(KERNELS[name])
     case = case_of("many documents", dtype="bfloat16", level=Level.BITWISE)
-    first, second = (_run(KERNELS[name], case, device) for _ in range(2))
+    first, second = (run(KERNELS[name], case, device) for _ in range(2))
     for result, values in first.items():
         assert_equal(result, second[result], values, Level.BITWISE)
 
@@ -116,23 +116,8 @@ def _reference(streams: oracle.Streams) -> Partial:
 
 
 def _forward(kernel: Kernel, streams: oracle.Streams, case: Case, device: str) -> Tensor:
-    q, k, v = _on(device, streams.q, streams.k, streams.v)
+    q, k, v = (x.to(device) for x in (streams.q, streams.k, streams.v))
     return kernel.attend(q, k, v, case.layout, case.causal).cpu()
-
-
-def _run(kernel: Kernel, case: Case, device: str) -> oracle.Results:
-    streams = oracle.streams_of(case)
-    q, k, v, d_out = _on(device, streams.q, streams.k, streams.v, streams.d_out)
-    for values in (q, k, v):
-        values.requires_grad_()
-    out = kernel.attend(q, k, v, case.layout, case.causal)
-    gradients = torch.autograd.grad(out, (q, k, v), d_out)
-    results = {"out": out, **dict(zip(("d_q", "d_k", "d_v"), gradients, strict=True))}
-    return {name: value.detach().cpu() for name, value in results.items()}
-
-
-def _on(device: str, *tensors: Tensor) -> list[Tensor]:
-    return [tensor.detach().to(device) for tensor in tensors]
 
 
 def _device_of(kernel: Kernel) -> str:

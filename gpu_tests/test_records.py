@@ -1,0 +1,72 @@
+"""Records of kernels hold what the kernels computed, and can be held against the reference later and elsewhere.
+
+pytest gpu_tests/test_records.py --records DIR      writes them, on a GPU machine
+pytest gpu_tests/test_records.py --replay DIR       checks them, on a laptop
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from safetensors.torch import save_file
+
+from conformance.machine import here
+from gpu_tests import records
+from gpu_tests.cases import STREAMS, Case, case_of
+from gpu_tests.kernels import KERNELS, run
+from gpu_tests.oracle import streams_of
+
+pytestmark = [pytest.mark.suite("records"), pytest.mark.one_gpu]
+
+DEVICE = "cuda" if here().devices else "cpu"
+RECORDED = [
+    (name, replace(case_of(stream), dtype="bfloat16"))
+    for name, kernel in KERNELS.items()
+    if DEVICE in kernel.devices
+    for stream in STREAMS
+]
+
+
+@pytest.fixture
+def folder(pytestconfig: pytest.Config, tmp_path: Path) -> Path:
+    """Where ``--records`` wants them; by default nowhere that lasts."""
+    return Path(pytestconfig.getoption("--records") or tmp_path)
+
+
+@pytest.mark.parametrize(("name", "case"), RECORDED, ids=lambda value: str(value))
+def test_a_record_holds_what_a_kernel_computed(name: str, case: Case, folder: Path) -> None:
+    """Written, read again, and equal to the reference."""
+    record = records.read(records.write(folder, case, name, DEVICE, run(KERNELS[name], case, DEVICE)))
+    assert record.about["kernel"] == name
+    records.check(record)
+
+
+def test_a_record_of_a_wrong_output_is_noticed(tmp_path: Path) -> None:
+    """One entry that is off by a tenth."""
+    case = case_of("odd tails")
+    results = run(KERNELS["sdpa math"], case, DEVICE)
+    results["out"][0, 0, 0] += 0.1
+    record = records.read(records.write(tmp_path, case, "sdpa math", DEVICE, results))
+    with pytest.raises(AssertionError, match=r"1 of \d+ entries differ"):
+        records.check(record)
+
+
+def test_a_file_that_is_no_record_says_what_it_lacks(tmp_path: Path) -> None:
+    """Other software writes such files, too."""
+    path = tmp_path / "weights.safetensors"
+    save_file({"q": streams_of(case_of("odd tails")).q}, path)
+    with pytest.raises(ValueError, match="is no record: it lacks d_k, d_out"):
+        records.read(path)
+
+
+def test_records_of_an_earlier_run_still_hold(pytestconfig: pytest.Config) -> None:
+    """Every record of the folder that ``--replay`` names."""
+    folder = pytestconfig.getoption("--replay")
+    if not folder:
+        pytest.skip("needs --replay DIR with the records of an earlier run")
+    paths = sorted(Path(folder).glob("*.safetensors"))
+    assert paths, f"{folder} holds no record"
+    for path in paths:
+        records.check(records.read(path))
