@@ -100,7 +100,7 @@ def _import(source: Path | None) -> _State:
         sys.path.insert(0, str(source))
         importlib.invalidate_caches()
     with quiet(), _unlogged():
-        plain = _has_transformer_engine()
+        plain = has_transformer_engine()
         if not plain:
             for name in ABSENT:
                 sys.modules[name] = None  # pyright: ignore[reportArgumentType]  (the documented way to bar an import)
@@ -117,7 +117,7 @@ def _import(source: Path | None) -> _State:
         return _State("plain" if plain else "isolated", _versions(), Path(bridge.__path__[0]).resolve())
 
 
-def _has_transformer_engine() -> bool:
+def has_transformer_engine() -> bool:
     """Whether TransformerEngine works here; installed without its CUDA libraries, it does not."""
     if importlib.util.find_spec("transformer_engine") is None:
         return False

@@ -17,16 +17,28 @@ from pathlib import Path
 from conformance.isolation import IsolationError
 from conformance.targets.duck_typed import DuckTyped
 from conformance.targets.megatron_bridge import MegatronBridge
+from conformance.targets.megatron_core import MegatronCore
+from conformance.targets.transformer_engine import TransformerEngine
 from properties.museum import museum
 from reference_impl.interface import Implementation
 from reference_impl.reference import ReferenceImplementation
 
 BRIDGE = "megatron-bridge"
+CORE = "megatron-core"
+ENGINE = "transformer-engine"
+PACKAGES = (BRIDGE, CORE, ENGINE)
+"""Targets of which releases can be fetched."""
+
+EXAMPLES = {CORE: "0.18.2", ENGINE: "2.17.1"}
+"""A release of each that is known to work."""
+
 KNOWN: Mapping[str, str] = {
     "reference": "the specification itself",
     BRIDGE: "the installed Megatron Bridge",
     f"{BRIDGE}==VERSION": "a release of Megatron Bridge, fetched into a cache",
     f"{BRIDGE}@DIR": "a checkout of Megatron Bridge",
+    f"{CORE}[==VERSION]": "Megatron-Core: packed-sequence parameters and merged boundaries",
+    f"{ENGINE}[==VERSION]": "TransformerEngine: its context-parallel helpers, without kernels",
     "module:pkg.mod:Class": "your class, an Implementation or any with methods named after operations",
     "museum:ID": "the re-created bug ID",
 }
@@ -42,7 +54,7 @@ class TargetSpec:
     """A target specification, taken apart.
 
     Attributes:
-        kind: ``reference``, ``megatron-bridge``, ``module`` or ``museum``.
+        kind: ``reference``, one of ``PACKAGES``, ``module`` or ``museum``.
         version: wanted release, None for whatever is there.
         location: folder of a checkout, ``pkg.mod:Class``, or id of a bug.
     """
@@ -90,13 +102,13 @@ def parse(target: str) -> TargetSpec:
         return TargetSpec(kind, location=rest)
     if kind == "museum" and rest:
         return TargetSpec(kind, location=rest)
-    if target in {"reference", BRIDGE}:
+    if target in {"reference", *PACKAGES}:
         return TargetSpec(target)
     for separator in ("==", "@"):
         name, found, value = target.partition(separator)
-        if name == BRIDGE and found and value:
+        if name in PACKAGES and found and value and (separator == "==" or name == BRIDGE):
             return TargetSpec(name, version=value) if separator == "==" else TargetSpec(name, location=value)
-    close = difflib.get_close_matches(target, ["reference", BRIDGE], n=1)
+    close = difflib.get_close_matches(target, ["reference", *PACKAGES], n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise TargetError(f"{target!r} is no target; {hint}known are {', '.join(KNOWN)}")
 
@@ -115,6 +127,8 @@ def load(target: str) -> Implementation:
             return _bug(id)
         case TargetSpec("module", location=str(location)):
             return _from_module(location)
+        case TargetSpec("megatron-core" | "transformer-engine"):
+            return _package(spec)
         case _:
             return _bridge(spec)
 
@@ -142,6 +156,17 @@ def describe(implementation: Implementation) -> Description:
             defaults=implementation.defaults,
             policies=policies,
         )
+    if isinstance(implementation, (MegatronCore, TransformerEngine)):
+        engine = implementation if isinstance(implementation, TransformerEngine) else None
+        return Description(
+            name=implementation.name,
+            version=implementation.versions[implementation.name],
+            versions=implementation.versions,
+            imported="isolated" if engine else "plain",
+            stand_ins=engine.stand_ins if engine else (),
+            operations=operations,
+            policies=policies,
+        )
     if type(implementation) is ReferenceImplementation:
         version = importlib.metadata.version("packproof")
         return Description("reference", version, {"packproof": version}, operations=operations, policies=policies)
@@ -155,6 +180,21 @@ def _bug(id: str) -> Implementation:
         close = difflib.get_close_matches(id, bugs, n=3) or list(bugs)[:3]
         raise TargetError(f"the museum has no bug {id!r}; `packproof list bugs` shows all, such as {', '.join(close)}")
     return bugs[id].implementation()
+
+
+def _package(spec: TargetSpec) -> Implementation:
+    try:
+        made = MegatronCore() if spec.kind == CORE else TransformerEngine()
+    except ImportError as error:
+        raise TargetError(
+            f"{spec.kind} cannot be imported: {error}; name a release, such as {spec.kind}=={EXAMPLES[spec.kind]}"
+        ) from error
+    version = made.versions[spec.kind]
+    if spec.version not in {None, version}:
+        raise TargetError(
+            f"this process has {spec.kind} {version}, not {spec.version}; let `packproof run` fetch that release"
+        )
+    return made
 
 
 def _bridge(spec: TargetSpec) -> Implementation:

@@ -1,0 +1,81 @@
+"""``MegatronCore``: packed-sequence parameters, and boundaries of several micro batches."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar, override
+
+import numpy as np
+
+from conformance.isolation import ABSENT, has_transformer_engine, quiet
+from conformance.targets.megatron_bridge import boundaries
+from conformance.targets.megatron_bridge.modules import core, flat_integers, to_tensor, torch
+from reference_impl.batches import Layout
+from reference_impl.documents import IntArray
+from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.interface import Implementation, Op
+
+
+class MegatronCore(Implementation):
+    """The Megatron-Core on this machine's import path.
+
+    Slicing for context parallelism needs a kernel of TransformerEngine, and is not supported without a GPU.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+
+    name: ClassVar[str] = "megatron-core"
+
+    def __init__(self) -> None:
+        with quiet():
+            if "megatron.core" not in sys.modules and not has_transformer_engine():
+                for name in ABSENT:
+                    sys.modules[name] = None  # pyright: ignore[reportArgumentType]  (the way to bar an import)
+            importlib.import_module("megatron.core")
+            self._merge: Any = getattr(core("utils"), "_merge_cu_seqlens_across_micro_batch", None)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Releases of what is measured, as the imported code states them."""
+        stated = str(core("package_info").__version__).partition("+")[0]
+        return {self.name: stated, "torch": str(torch().__version__)}
+
+    @override
+    def operations(self) -> frozenset[Op]:
+        """Merging came with 0.19, ``seq_idx`` with 0.18."""
+        found = super().operations()
+        if self._merge is None:
+            found -= {Op.MERGE_LAYOUTS}
+        if "total_tokens" not in core("packed_seq_params").PackedSeqParams.__dataclass_fields__:
+            found -= {Op.SEQUENCE_INDEX}
+        return found
+
+    @override
+    @quiet()
+    def sequence_index(self, layout: Layout, total: int) -> IntArray:
+        return boundaries.sequence_index(layout, total)
+
+    @override
+    @quiet()
+    def merge_layouts(self, layouts: Sequence[Layout]) -> Layout:
+        if self._merge is None:
+            raise NotSupported("this release of Megatron-Core merges no boundaries")
+        widths = {int(layout.padded[-1]) for layout in layouts}
+        if len(widths) != 1 or not layouts:
+            raise Inexpressible("Megatron-Core merges rows of one width only")
+        [width] = widths
+        if any(int(layout.valid[-1]) != width for layout in layouts):
+            raise Inexpressible("Megatron-Core merges slots and valid lengths alike, as ends of rows of one width")
+        return Layout(
+            valid=self._merged([layout.valid for layout in layouts], width),
+            padded=self._merged([layout.padded for layout in layouts], width),
+        )
+
+    def _merged(self, rows: Sequence[IntArray], width: int) -> IntArray:
+        """Rows filled up with their width, as the data set fills them, then merged."""
+        longest = max(len(row) for row in rows)
+        filled = np.array([[*row, *[width] * (longest - len(row))] for row in rows], dtype=np.int32)
+        return flat_integers(self._merge(to_tensor(filled), width))
