@@ -81,7 +81,24 @@ def record(law: Law, failure: Failure, message: str, target: str, versions: Mapp
 
 def to_plain(inputs: Mapping[str, object]) -> dict[str, Any]:
     """Inputs of a law as JSON values."""
-    return {name: msgspec.to_builtins(value, enc_hook=_encode) for name, value in inputs.items()}
+    return {name: plain(value) for name, value in inputs.items()}
+
+
+def plain(value: object) -> Any:
+    """Any value of the interface as JSON values."""
+    return msgspec.to_builtins(value, enc_hook=_encode)
+
+
+def from_plain(value: object, kind: Any) -> Any:
+    """A value of the interface from JSON values.
+
+    Raises:
+        CaseError: it is no ``kind``.
+    """
+    try:
+        return msgspec.convert(value, kind, dec_hook=_decode)
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        raise CaseError(f"{str(value)[:80]} is no {getattr(kind, '__name__', kind)}: {error}") from error
 
 
 def inputs_of(case: Case, law: Law) -> dict[str, object]:

@@ -18,6 +18,7 @@ from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
 from conformance.cli_doctor import doctor
 from conformance.cli_init import init
+from conformance.cli_lint_command import lint_command
 from conformance.cli_matrix import matrix
 from conformance.cli_museum import museum
 from conformance.cli_report import report as report_command
@@ -45,6 +46,7 @@ app = typer.Typer(
 app.command("upstream")(upstream)
 app.command("museum")(museum)
 app.command("matrix")(matrix)
+app.command("lint-command")(lint_command)
 app.command("check-config")(check_config)
 app.command("report")(report_command)
 app.command("show")(show)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.metadata
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.isolation import IsolationError
+from conformance.targets.command import Command, CommandError
 from conformance.targets.duck_typed import DuckTyped
 from conformance.targets.megatron_bridge import MegatronBridge
 from conformance.targets.megatron_core import MegatronCore
@@ -39,6 +41,7 @@ KNOWN: Mapping[str, str] = {
     f"{BRIDGE}@DIR": "a checkout of Megatron Bridge",
     f"{CORE}[==VERSION]": "Megatron-Core: packed-sequence parameters and merged boundaries",
     f"{ENGINE}[==VERSION]": "TransformerEngine: its context-parallel helpers, without kernels",
+    "command:PROGRAM": "a program that speaks packproof's protocol, with its arguments",
     "module:pkg.mod:Class": "your class, an Implementation or any with methods named after operations",
     "museum:ID": "the re-created bug ID",
 }
@@ -54,9 +57,10 @@ class TargetSpec:
     """A target specification, taken apart.
 
     Attributes:
-        kind: ``reference``, one of ``PACKAGES``, ``module`` or ``museum``.
+        kind: ``reference``, one of ``PACKAGES``, ``command``, ``module`` or
+            ``museum``.
         version: wanted release, None for whatever is there.
-        location: folder of a checkout, ``pkg.mod:Class``, or id of a bug.
+        location: folder of a checkout, ``pkg.mod:Class``, id of a bug, or a program.
     """
 
     kind: str
@@ -100,7 +104,7 @@ def parse(target: str) -> TargetSpec:
     kind, _, rest = target.partition(":")
     if kind == "module" and rest.count(":") == 1 and all(rest.split(":")):
         return TargetSpec(kind, location=rest)
-    if kind == "museum" and rest:
+    if kind in {"museum", "command"} and rest:
         return TargetSpec(kind, location=rest)
     if target in {"reference", *PACKAGES}:
         return TargetSpec(target)
@@ -125,6 +129,8 @@ def load(target: str) -> Implementation:
             return ReferenceImplementation()
         case TargetSpec("museum", location=str(id)):
             return _bug(id)
+        case TargetSpec("command", location=str(program)):
+            return _command(program)
         case TargetSpec("module", location=str(location)):
             return _from_module(location)
         case TargetSpec("megatron-core" | "transformer-engine"):
@@ -167,6 +173,11 @@ def describe(implementation: Implementation) -> Description:
             operations=operations,
             policies=policies,
         )
+    if isinstance(implementation, Command):
+        hello = implementation.hello
+        return Description(
+            hello.name, hello.version, {hello.name: hello.version}, operations=operations, policies=policies
+        )
     if type(implementation) is ReferenceImplementation:
         version = importlib.metadata.version("packproof")
         return Description("reference", version, {"packproof": version}, operations=operations, policies=policies)
@@ -180,6 +191,13 @@ def _bug(id: str) -> Implementation:
         close = difflib.get_close_matches(id, bugs, n=3) or list(bugs)[:3]
         raise TargetError(f"the museum has no bug {id!r}; `packproof list bugs` shows all, such as {', '.join(close)}")
     return bugs[id].implementation()
+
+
+def _command(program: str) -> Implementation:
+    try:
+        return Command(shlex.split(program))
+    except (CommandError, ValueError) as error:
+        raise TargetError(f"{error}; `packproof lint-command` tests a program's manners") from error
 
 
 def _package(spec: TargetSpec) -> Implementation:

@@ -1,4 +1,4 @@
-"""The baseline of Megatron Bridge 0.5.1: whole, replayable, and naming the defects that must be found."""
+"""The baselines of Megatron Bridge: whole, replayable, and naming the defects that must be found."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from conformance.exit_codes import ExitCode
 from properties.law import catalogue
 
 BASELINE = baseline.find("megatron-bridge", "0.5.1")
+RELEASES = ("0.3.1", "0.4.2", "0.5.1", "0.6.2")
+ENTRIES = [
+    pytest.param(found, entry, id=f"{release} {entry.key}")
+    for release in RELEASES
+    for found in [baseline.find("megatron-bridge", release)]
+    for entry in found.deviations
+]
 REQUIRED = (
     *("MB-10", "MB-12", "MB-15", "MB-46"),
     *("S2", "S3", "S6", "S7", "S8", "S9", "S10", "S11", "S12", "S14", "S16", "S18", "S19", "S21", "S22", "S36"),
@@ -24,20 +31,28 @@ def test_a_known_defect_is_in_the_baseline(known: str) -> None:
     assert any(known in entry.known_as for entry in BASELINE.deviations)
 
 
-@pytest.mark.parametrize("entry", BASELINE.deviations, ids=lambda entry: entry.key)
-def test_an_entry_has_a_law_a_harm_and_a_case_that_fits(entry: baseline.Deviation) -> None:
+@pytest.mark.parametrize(("found", "entry"), ENTRIES)
+def test_an_entry_has_a_law_a_harm_and_a_case_that_fits(found: baseline.Baseline, entry: baseline.Deviation) -> None:
+    """And it says since when, until when, and when to look again."""
     law = catalogue()[entry.key]
     assert entry.harm
     assert entry.review_by
-    path = BASELINE.case_path(entry)
+    assert entry.since in RELEASES
+    assert entry.until in RELEASES
+    path = found.case_path(entry)
     assert path is not None
     case = cases.read(path)
     assert case.key == entry.key
     assert set(cases.inputs_of(case, law)) == set(law.strategies)
 
 
-def test_no_law_is_listed_twice() -> None:
-    keys = [entry.key for entry in BASELINE.deviations]
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_law_is_listed_twice(release: str) -> None:
+    """Nor does an entry claim a stretch of releases that its own is not in."""
+    deviations = baseline.find("megatron-bridge", release).deviations
+    assert deviations
+    assert all(entry.since <= release <= entry.until for entry in deviations)
+    keys = [entry.key for entry in deviations]
     assert len(keys) == len(set(keys))
 
 

@@ -15,6 +15,7 @@ from conformance.targets.megatron_bridge.modules import bridge
 from conformance.targets.megatron_bridge.places import Part, has, part, place
 from conformance.targets.megatron_bridge.tokenizer import TokenIds
 from reference_impl.documents import PackedRow
+from reference_impl.errors import NotSupported
 
 PARQUET = (".parquet", ".pq")
 
@@ -62,6 +63,8 @@ def open_dataset(path: Path, tokenizer: object, settings: Mapping[str, Any]) -> 
         tokenizer: gives the special tokens.
         settings: under the names that they have up to Bridge 0.5.
     """
+    if path.name.lower().endswith(PARQUET) and not has_parquet():
+        raise NotSupported("this release of Megatron Bridge has no Parquet")
     opened = part(Part.OPEN_DATASET)
     if place(Part.OPEN_DATASET).endswith(":create_sft_dataset"):
         return opened(path, tokenizer, **settings)
@@ -90,14 +93,14 @@ def _build(path: Path, tokenizer: object, rest: dict[str, Any]) -> Any:
     )
 
 
+def _at_once(_seconds: float) -> None:
+    """Sleeps not at all."""
+
+
 @contextmanager
 def _without_waiting() -> Iterator[None]:
     """Let ten attempts to see a file on a network file system follow each other at once; they take 45 s otherwise."""
-
-    def at_once(_seconds: float) -> None:
-        pass
-
-    with mock.patch.object(bridge("data.packing.paths"), "time", SimpleNamespace(sleep=at_once)):
+    with mock.patch.object(bridge("data.packing.paths"), "time", SimpleNamespace(sleep=_at_once)):
         yield
 
 

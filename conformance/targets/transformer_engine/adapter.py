@@ -103,12 +103,20 @@ class TransformerEngine(Implementation):
         return cut
 
 
+def _world(group: _Group) -> int:
+    return group.world
+
+
+def _rank(group: _Group) -> int:
+    return group.rank
+
+
 @contextmanager
 def _process_group() -> Iterator[None]:
     """Let ``torch.distributed`` answer for a ``_Group``, which no process stands behind."""
     distributed = torch().distributed
     with (
-        mock.patch.object(distributed, "get_world_size", lambda group: group.world),
-        mock.patch.object(distributed, "get_rank", lambda group: group.rank),
+        mock.patch.object(distributed, "get_world_size", _world),
+        mock.patch.object(distributed, "get_rank", _rank),
     ):
         yield
