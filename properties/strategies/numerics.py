@@ -49,9 +49,9 @@ def _small_layouts(multiple: int, padded: bool) -> SearchStrategy[Layout]:
         valid = (slots, slots, slots - 1, slots // 2 + 1, slots // 2, 1, 0) if padded and slots else (slots,)
         return st.tuples(st.just(slots), st.sampled_from(valid))
 
-    segment = st.sampled_from((multiple, 2 * multiple, multiple, 0)).flatmap(sizes)
+    segment = st.sampled_from((multiple, 2 * multiple, multiple, multiple, 0)).flatmap(sizes)
     most = max(2, min(3, MOST_SLOTS // (2 * multiple)))
-    lists = st.integers(1, most).flatmap(lambda count: st.lists(segment, min_size=count, max_size=most))
+    lists = st.sampled_from((most, 2, most, 1)).flatmap(lambda count: st.lists(segment, min_size=count, max_size=most))
     return lists.filter(lambda drawn: 0 < sum(slots for slots, _ in drawn) <= MOST_SLOTS).map(_of_sizes)
 
 
