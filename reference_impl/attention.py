@@ -1,7 +1,7 @@
 """Attention over a packed stream: the oracle, document by document, and three ways to share it among CP ranks.
 
 The ranks are simulated one after another in one process, on the slots that ``context_parallel.partition`` gives each
-of them. Two segments of 8 and 4 slots, W = 2; what the queries of rank 0 see in the first segment:
+of them. One segment of 8 slots, W = 2; what the queries of rank 0 see of it:
 
     slot            0 1 2 3 4 5 6 7
     chunk           0 0 1 1 2 2 3 3         rank 0 owns chunks 0 and 3, rank 1 owns chunks 1 and 2
