@@ -50,7 +50,7 @@ def _params(placed: PlacedBatch, place: Place) -> SequenceParams:
     "STG-001",
     needs=NEEDS,
     harm="layers of middle stages attend across documents, and the model gets worse",
-    sources=("P-STAGE", "I24", "MB-20", "ML-24", "PM-01"),
+    sources=("P-STAGE", "MB-20", "ML-24", "PM-01"),
     activity=MIDDLE,
 )
 @given(batch=thd_batches(layouts(padding="none")), grid=grids())
