@@ -21,6 +21,7 @@ _BATCH: Places = {
     "raw.max_seqlen": NUMBER,
 }
 _STREAM: Places = {name: _BATCH[name] for name in ("tokens", "labels", "loss_mask", "position_ids")}
+_SLICE: Places = {name: operators for name, operators in _BATCH.items() if not name.startswith("raw.")}
 _LAYOUT: Places = {"valid": BOUNDARIES, "padded": BOUNDARIES}
 _ROW: Places = {"tokens": SLOTS, "loss_mask": MASK, "starts": BOUNDARIES, "valid": SLOTS}
 _METADATA: Places = {
@@ -60,7 +61,7 @@ RESULTS: dict[Op, Places] = {
     Op.VLM_STEP: _BATCH,
     Op.PAD_LAYOUT: _LAYOUT,
     Op.PARTITION: {"": SLOTS},
-    Op.SLICE_BATCH: _BATCH,
+    Op.SLICE_BATCH: _SLICE,
     Op.GATHER: _STREAM,
     Op.LOCAL_BOUNDARIES: {"": BOUNDARIES},
     Op.POSITION_IDS: {"": POSITIONS},

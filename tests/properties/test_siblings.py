@@ -1,0 +1,105 @@
+"""Siblings of the museum's bugs: operators do what they say, effects are told, reasons name siblings that exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+import pytest
+
+from conformance.sibling_run import Fate, Row, score
+from properties.siblings import siblings
+from properties.siblings.allowed import allowed, reason_for
+from properties.siblings.effects import Effect, Made, effects
+from properties.siblings.operators import BOUNDARIES, MASK, POSITIONS, SLOTS, Change, edit
+from reference_impl.batches import Layout
+from reference_impl.errors import PackingError
+from reference_impl.interface import Op
+from reference_impl.reference import ReferenceImplementation
+
+ARRAY = np.array([0, 3, 3, 8])
+
+
+@pytest.mark.parametrize(
+    ("operators", "name", "expected"),
+    [
+        (SLOTS, "one later", [0, 0, 3, 3]),
+        (SLOTS, "one earlier", [3, 3, 8, 8]),
+        (SLOTS, "last dropped", [0, 3, 3]),
+        (POSITIONS, "reset skipped", [0, 1, 2, 3]),
+        (BOUNDARIES, "equal merged", [0, 3, 8]),
+        (BOUNDARIES, "inner one less", [0, 2, 2, 8]),
+        (BOUNDARIES, "last one more", [0, 3, 3, 9]),
+        (MASK, "last set", [0, 3, 3, 1]),
+    ],
+)
+def test_operators_do_what_their_names_say(operators: dict[str, Change], name: str, expected: list[int]) -> None:
+    before = ARRAY.copy()
+    assert operators[name](before).tolist() == expected
+    assert before.tolist() == ARRAY.tolist()
+
+
+@dataclass(frozen=True)
+class Box:
+    inner: tuple[dict[str, int], ...]
+    other: int | None = None
+
+
+def test_a_change_is_made_at_its_place_only() -> None:
+    box = Box(({"a": 1, "b": 2}, {"a": 3}))
+    assert edit(box, ("inner", "*", "a"), lambda number: -number) == Box(({"a": -1, "b": 2}, {"a": -3}))
+    assert edit(box, ("inner", "last", "a"), lambda number: -number) == Box(({"a": 1, "b": 2}, {"a": -3}))
+    assert edit(box, ("other",), lambda number: number + 1) == box
+
+
+LENGTHS = np.array([3, 2])
+
+
+@pytest.mark.parametrize(
+    ("id", "expected"),
+    [
+        ("pad_layout result valid: one entry later", {(".valid", Effect.VALUES)}),
+        ("pad_layout result padded: last dropped", {(".padded", Effect.LENGTH)}),
+        ("pad_layout result padded: other width of integers", {(".padded", Effect.TYPE)}),
+        ("pad_layout argument 0: reversed", {(".valid", Effect.VALUES)}),
+    ],
+)
+def test_effects_name_the_place_and_the_kind(id: str, expected: set[tuple[str, Effect]]) -> None:
+    made = [Made((LENGTHS, 4), ReferenceImplementation().pad_layout(LENGTHS, 4))]
+    assert effects(siblings()[id].implementation(), Op.PAD_LAYOUT, made) == expected
+
+
+def test_an_accepted_refusal_is_an_effect() -> None:
+    made = [Made((LENGTHS, 0), PackingError("multiple", 0, "must be at least 1"))]
+    forgiving = siblings()["pad_layout behaviour: forgives what it must refuse"].implementation()
+    assert effects(forgiving, Op.PAD_LAYOUT, made) == {("", Effect.ACCEPTS)}
+    silent = siblings()["pad_layout behaviour: refuses without a message"].implementation()
+    assert effects(silent, Op.PAD_LAYOUT, made) == {("", Effect.REFUSES_OTHERWISE)}
+    assert effects(ReferenceImplementation(), Op.PAD_LAYOUT, made) == frozenset()
+
+
+def test_the_reference_has_no_effect() -> None:
+    made = [Made((LENGTHS, 4), Layout(np.array([0, 3, 5]), np.array([0, 4, 8])))]
+    assert effects(ReferenceImplementation(), Op.PAD_LAYOUT, made) == frozenset()
+
+
+def test_the_score_leaves_out_what_does_nothing() -> None:
+    rows = [
+        Row("a", "fill", Fate.KILLED, "FIL-001", ("tokens values",)),
+        Row("b", "fill", Fate.SURVIVED, "", ("loss_mask values",)),
+        Row("c", "fill", Fate.IDENTICAL, "", ()),
+    ]
+    found = score(rows, {"X-1": ("fill", ("starts values",)), "X-2": ("collate", ("labels values",))})
+    assert (found.score, found.survivors, found.alone) == (0.5, ("b",), ("X-2",))
+    assert found.siblings_of["X-1"] == ("a", "b")
+
+
+def test_every_operation_has_siblings() -> None:
+    assert {sibling.op for sibling in siblings().values()} == set(Op)
+
+
+def test_reasons_are_for_siblings_that_exist() -> None:
+    for pattern in allowed():
+        assert any(fnmatchcase(id, pattern) for id in siblings()), pattern
+    assert reason_for("fill result *.tokens: one later") == ""
