@@ -115,14 +115,22 @@ def matrix(
     cheap = [key for key, law in laws.items() if not law.needs & DEAR]
     rows = workers.map("bugs at a glance", screen, [(key, chosen, every, GLANCE, seed) for key in cheap])
     found = Matrix(chosen, seed, tuple(kill for row in rows for kill in row))
-    hidden = found.survivors
-    rows = workers.map("surviving bugs", screen, [(key, hidden, every, SEARCH, seed) for key in laws if hidden])
+    later: list[tuple[Kill, ...]] = []
+    for keys in (_direct(found.survivors), tuple(laws)):
+        hidden = Matrix(chosen, seed, (*found.kills, *(kill for row in later for kill in row))).survivors
+        later += workers.map("surviving bugs", screen, [(key, hidden, every, SEARCH, seed) for key in keys if hidden])
     if laws_too:
-        rows += workers.map("laws that caught nothing", first_catch, _idle(found, cheap, seed))
+        later += workers.map("laws that caught nothing", first_catch, _idle(found, cheap, seed))
         deadliest = sorted(chosen, key=lambda bug: -len(found.killers(bug)))
-        rows += workers.map("laws on real text", first_catches, [(tuple(laws.keys() - set(cheap)), deadliest, seed)])
-    kills = {(kill.law, kill.bug): kill for kill in (*found.kills, *(kill for row in rows for kill in row))}
+        later += workers.map("laws on real text", first_catches, [(tuple(laws.keys() - set(cheap)), deadliest, seed)])
+    kills = {(kill.law, kill.bug): kill for kill in (*found.kills, *(kill for row in later for kill in row))}
     return Matrix(chosen, seed, tuple(kills.values()))
+
+
+def _direct(bugs: Iterable[str]) -> tuple[str, ...]:
+    """Laws that need what one of the bugs breaks."""
+    broken = {op for bug in bugs for op in museum()[bug].overrides}
+    return tuple(key for key, law in catalogue().items() if law.needs & broken)
 
 
 def _idle(found: Matrix, keys: Iterable[str], seed: int) -> list[tuple[str, Sequence[str], int]]:

@@ -43,7 +43,7 @@ RESULTS: dict[Op, Places] = {
     Op.HISTOGRAM: {"counts": SLOTS, "skipped": NUMBER},
     Op.PACKING_STRATEGY: {"bins": ITEMS, "bins.*": ITEMS} | _under("metadata", _METADATA),
     Op.FILL: {"": ITEMS} | _under("*", _ROW) | _under("last", _ROW),
-    Op.PAD_DOCUMENT: {"tokens": SLOTS, "loss_mask": MASK, "valid": NUMBER, "answer_start": NUMBER},
+    Op.PAD_DOCUMENT: {"tokens": SLOTS, "loss_mask": MASK | ABSENT, "valid": NUMBER | ABSENT, "answer_start": NUMBER},
     Op.PACK_DOCUMENTS: {"rows": ITEMS, "ledger": ITEMS} | _under("rows.*", _ROW) | _under("metadata", _METADATA),
     Op.READ_ROWS: {"": ITEMS} | _under("*", _ROW),
     Op.EPOCH_ORDER: {"": SLOTS},
