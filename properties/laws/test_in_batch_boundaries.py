@@ -20,6 +20,7 @@ from properties.segments import (
     real_tokens,
     row_lengths,
     slots_per_segment,
+    true_entries,
 )
 from properties.strategies.batches import pad_ids, right_padded, with_empty_rows, with_only_empty_rows
 from reference_impl.batches import AnyArray, PaddedBatch, ThdBatch
@@ -132,6 +133,26 @@ def test_raw_boundaries_are_32_bit(
     for name, array in implementation.pack_in_batch(batch, multiple, pad_id).raw.items():
         if name.startswith("cu_seqlens"):
             same(array.dtype, np.dtype(np.int32), f"{name} is int32")
+
+
+@law(
+    "INB-026",
+    needs=NEEDS,
+    harm="the kernel is given other segments than the batch has",
+    sources=("P-BOUND", "P-MAXSEQ", "P-STAGE"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+def test_raw_boundaries_are_those_of_the_segments(
+    implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
+) -> None:
+    """What a pack carries as ``cu_seqlens``, ``cu_seqlens_unpadded`` and ``max_seqlen`` describe its segments."""
+    packed = implementation.pack_in_batch(batch, multiple, pad_id)
+    for name, boundaries in (("cu_seqlens", packed.layout.padded), ("cu_seqlens_unpadded", packed.layout.valid)):
+        if name in packed.raw:
+            same(true_entries(packed.raw[name]), boundaries, f"{name} are boundaries of the segments")
+    if "max_seqlen" in packed.raw:
+        same(np.ravel(packed.raw["max_seqlen"]), np.array([packed.max_seqlen]), "max_seqlen is that of the pack")
 
 
 # Absent and empty parts ----------------------------------------------------------------------------------------------
