@@ -79,7 +79,7 @@ def histogram(lengths: IntArray, max_length: int) -> Histogram:
     if max_length < 0:
         raise PackingError("max_length", max_length, "must not be negative")
     array = np.asarray(lengths)
-    checked = checked_lengths(np.where(array == NO_TOKEN, 0, array))
+    checked = checked_lengths(np.where(array == NO_TOKEN, np.zeros_like(array), array))
     counted = checked[(array != NO_TOKEN) & (checked <= max_length)]
     counts = np.bincount(counted, minlength=max_length + 1).astype(np.int64)
     return Histogram(counts, skipped=int(array.size - counted.size))
