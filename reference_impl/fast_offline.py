@@ -148,8 +148,8 @@ class _Group:
             end = begin + max(n_real - 1, 0)
             if document.loss_mask is not None:
                 mask[begin:end] = document.loss_mask[start + 1 : start + n_real].astype(np.bool_)
-            elif document.answer_start is not None:
-                mask[begin + max(document.answer_start - start - 1, 0) : end] = 1
+            else:
+                mask[begin + max((document.answer_start or 0) - start - 1, 0) : end] = 1
         return mask
 
 

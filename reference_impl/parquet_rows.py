@@ -88,7 +88,11 @@ def _bounds(sizes: Sequence[int]) -> IntArray:
 
 
 def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
-    """Write row groups as they come, each while the next is made. The first decides about ``valid_length``."""
+    """Write row groups as they come, each while the next is made. The first decides about ``valid_length``.
+
+    Raises:
+        PackingError: there is no group.
+    """
     # pyarrow has no type stubs, and only files need it.
     parquet: Any = importlib.import_module("pyarrow.parquet")
     with ExitStack() as stack:
@@ -102,8 +106,9 @@ def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
             if written is not None:
                 written.result()  # no more than two groups in memory, and no error unseen
             written = encoder.submit(writer.write_table, table, row_group_size=ROWS_PER_GROUP)
-        if written is not None:
-            written.result()
+        if written is None:
+            raise PackingError("groups", 0, "must hold at least one row")
+        written.result()
 
 
 def _table(group: RowGroup) -> Any:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from conformance.targets.loading import TargetError, describe, load
+from properties.law import Verdict, catalogue
+from properties.profiles import profile
 from reference_impl.batches import BoundaryMetadata, CollateSpec, Layout, PaddedBatch, Parallelism, ThdBatch
 from reference_impl.config import CudaGraph, DatasetKind, ModelFamily, TrainingConfig
 from reference_impl.documents import Algorithm, Document, Overlong, PackedRow, PackingMetadata, PackSpec
@@ -94,6 +96,21 @@ def test_another_release_than_the_imported_one_is_refused(target: str, said: str
 )
 def test_bins(bridge: Any, lengths: list[int], algorithm: Algorithm, bins: object) -> None:
     assert bridge.assign_bins(ints(*lengths), 8, algorithm, 0) == bins
+
+
+@pytest.mark.parametrize("algorithm", [Algorithm.BEST_FIT_DECREASING, Algorithm.LONGEST_PACK_FIRST])
+def test_an_algorithm_that_the_release_lacks_is_inexpressible(bridge: Any, algorithm: Algorithm) -> None:
+    with pytest.raises(Inexpressible, match=algorithm.value):
+        bridge.assign_bins(ints(3), 8, algorithm, 0)
+    with pytest.raises(Inexpressible, match=algorithm.value):
+        bridge.packing_strategy(ints(0, 1), 8, algorithm, 0)
+    with pytest.raises(Inexpressible, match=algorithm.value):
+        bridge.pack_documents((text_document(10, 1, 2),), PackSpec(8, algorithm))
+
+
+def test_laws_on_algorithms_that_the_release_lacks_are_not_supported(bridge: Any) -> None:
+    outcome = catalogue()["BIN-011[longest pack first]"].run(bridge, profile=profile("self-check"))
+    assert outcome.verdict is Verdict.NOT_SUPPORTED
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from reference_impl.documents import PackedRow
 from reference_impl.errors import PackingError
+from reference_impl.parquet_rows import write_groups
 from reference_impl.rows_io import check_row, read_rows, write_atomically, write_rows
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".parquet", ".npy"])
@@ -285,3 +286,10 @@ def test_a_write_that_fails_keeps_the_old_file_and_leaves_nothing_behind(tmp_pat
         write_atomically(path, fail)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_of_no_row_group_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "packed.parquet"
+    with pytest.raises(PackingError, match="at least one row"):
+        write_atomically(path, lambda file: write_groups([], file))
+    assert list(tmp_path.iterdir()) == []
