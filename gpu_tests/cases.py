@@ -142,6 +142,17 @@ ATTENTION = (
 )
 """Attention over CP ranks, forward and backward."""
 
+SIMULATED = [
+    case_of(name, context=world, causal=causal, dtype="float64")
+    for name, world, causal in (
+        ("odd tails", 2, True),
+        ("many documents", 4, True),
+        ("zero length inside", 2, False),
+        ("no valid token in a slot run", 2, True),
+    )
+]
+"""Attention that one process accounts for and several compute."""
+
 TENSOR_AND_CONTEXT = [
     both
     for name, scattered in product(("nothing padded", "padding between", "zero length inside"), (False, True))

@@ -9,11 +9,14 @@ from torch import Tensor
 from gpu_tests import oracle
 from gpu_tests.cases import Case, Method
 from gpu_tests.levels import Level, assert_equal, noise_floor
-from gpu_tests.programs.attention import attention, layer, layer_weights
+from gpu_tests.programs.attention import attention, layer, layer_weights, simulated_attention
 from gpu_tests.programs.slicing import slicing
+from gpu_tests.programs.tables import expected_tables, tokens_among
 from gpu_tests.ranks import Runner
+from gpu_tests.tolerances import FLOAT64_ROUNDINGS
 from properties.segments import is_padding, owned_slots, position_of
 from reference_impl.attention import attention as reference_attention
+from reference_impl.ranks import AttentionInputs
 
 
 def check_slicing(runner: Runner, target: str, case: Case) -> None:
@@ -33,6 +36,11 @@ def check_slicing(runner: Runner, target: str, case: Case) -> None:
         slots = torch.from_numpy(owned_slots(case.layout, case.context, rank))
         for name, whole in result["whole"].items():
             assert_equal(f"{name} of rank {rank}", result["local"][name], whole[slots], Level.BITWISE)
+        tokens = tokens_among(layout, slots.numpy())
+        expected_here = expected_tables(layout, slots.numpy())
+        for name, table in result["tables"].items():
+            assert table.shape[-1] == len(tokens), f"{name} of rank {rank}: {table.shape[-1]} slots"
+            assert_equal(f"{name} of rank {rank}", table[..., tokens], expected_here[name][..., tokens], Level.BITWISE)
         for name, expected in results[0]["metadata"].items():
             assert_equal(f"{name} on rank {rank}", result["metadata"][name], expected, Level.BITWISE)
         assert result["gathered"].keys() == result["whole"].keys(), f"rank {rank} gathered {list(result['gathered'])}"
@@ -53,6 +61,22 @@ def check_attention(runner: Runner, target: str, case: Case, method: Method) -> 
         if name != "out":
             zero = torch.zeros_like(got[padding])
             assert_equal(f"{name} at padding", got[padding].abs(), zero, Level.BITWISE)
+
+
+def check_simulation(runner: Runner, target: str, case: Case, method: Method) -> None:
+    """The target's own account of all ranks, in one process, is what the ranks of the reference really compute."""
+    streams = oracle.streams_of(case)  # a case in float64: the target's operation takes nothing else
+    inputs = AttentionInputs(*(x.numpy() for x in (streams.q, streams.k, streams.v, streams.d_out)))
+    told, again = (runner.run(simulated_attention, target, case, inputs, method)[0] for _ in range(2))
+    for name, values in told.items():
+        assert_equal(f"{name}, computed again", again[name], values, Level.BITWISE)
+    results = runner.run(attention, "reference", case, method, context=case.context)
+    padding = torch.from_numpy(is_padding(case.layout))
+    for name, values in told.items():
+        real = laid_together(results, name, values)
+        floor = FLOAT64_ROUNDINGS.value * torch.finfo(torch.float64).eps * max(real[~padding].abs().max().item(), 1.0)
+        assert_equal(name, values[~padding], real[~padding], Level.CALIBRATED, floor)
+        assert not values[padding].any(), f"{name}: padding has a value"
 
 
 def check_layer(runner: Runner, target: str, case: Case) -> None:

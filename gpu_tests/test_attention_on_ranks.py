@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from gpu_tests.cases import ATTENTION, SLICING, TENSOR_AND_CONTEXT, Case, Method
+from gpu_tests.cases import ATTENTION, SIMULATED, SLICING, TENSOR_AND_CONTEXT, Case, Method
 from gpu_tests.programs.attention import METHODS
 from gpu_tests.ranks import Ranks
-from gpu_tests.ranks_equal_one import check_attention, check_layer, check_slicing
+from gpu_tests.ranks_equal_one import check_attention, check_layer, check_simulation, check_slicing
 
 pytestmark = pytest.mark.suite("ranks")
 
@@ -36,6 +36,15 @@ def test_attention_over_ranks_equals_each_document_alone(
 ) -> None:
     """Outputs and gradients of all ranks, put together, are those of documents that never were packed."""
     check_attention(ranks.of(case.backend), target, case, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", SIMULATED, ids=str)
+def test_the_simulation_of_all_ranks_is_what_the_ranks_compute(
+    case: Case, method: Method, ranks: Ranks, target: str
+) -> None:
+    """The specification describes the ranks in one process; here are real ones to compare it with."""
+    check_simulation(ranks.of("gloo"), target, case, method)
 
 
 @pytest.mark.parametrize("case", _rows(TENSOR_AND_CONTEXT))

@@ -11,7 +11,7 @@ from gpu_tests.cases import TRAINING, Case, case_of
 from gpu_tests.programs.texts import Source
 from gpu_tests.programs.training import unpacked
 from gpu_tests.ranks import Ranks
-from gpu_tests.training_equals_unpacked import check_training_step
+from gpu_tests.training_equals_unpacked import check_idle_step, check_training_step
 
 pytestmark = pytest.mark.suite("training-step")
 
@@ -32,6 +32,11 @@ def test_loss_and_gradients_are_those_of_unpacked_documents(
 def test_rows_filled_without_padding_train_like_unpacked_documents(world: int, ranks: Ranks, target: str) -> None:
     """Documents that are aligned already need no padding step before they are packed."""
     check_training_step(ranks.of("gloo"), target, case_of("aligned", context=world, dtype="float64"), "filled")
+
+
+def test_a_batch_in_which_nothing_is_trained_has_no_loss(ranks: Ranks, target: str) -> None:
+    """Loss 0, and no gradient moves: not 0 / 0."""
+    check_idle_step(ranks.of("gloo"), target)
 
 
 def test_average_in_collective_divides_the_gradient_once_too_often(ranks: Ranks, target: str) -> None:

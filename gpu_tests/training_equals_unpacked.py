@@ -10,7 +10,7 @@ from torch import Tensor
 from gpu_tests.cases import Case
 from gpu_tests.levels import Level, assert_equal
 from gpu_tests.programs.texts import Source
-from gpu_tests.programs.training import training_step, unpacked
+from gpu_tests.programs.training import idle_step, training_step, unpacked
 from gpu_tests.ranks import Runner
 from gpu_tests.tolerances import FLOAT64_ROUNDINGS
 
@@ -29,6 +29,13 @@ def check_training_step(runner: Runner, target: str, case: Case, source: Source)
         for name, gradient in expected["per_token"].items():
             _within_rounding(f"gradient of {name} on rank {rank}", result["per_token"][name], gradient)
     return results
+
+
+def check_idle_step(runner: Runner, target: str) -> None:
+    """A batch of which no rank trains a token has loss 0 and moves nothing; it is not NaN."""
+    for rank, (loss, scales) in enumerate(runner.run(idle_step, target, context=2)):
+        assert loss == 0.0, f"rank {rank}: the loss of nothing is {loss}"
+        assert not any(scales), f"rank {rank}: gradients of nothing are scaled by {scales}"
 
 
 def _within_rounding(what: str, got: Tensor, expected: Tensor) -> None:

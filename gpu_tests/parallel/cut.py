@@ -10,7 +10,8 @@ from torch import Tensor
 
 from reference_impl.batches import BoundaryMetadata, Layout
 from reference_impl.documents import IntArray
-from reference_impl.interface import Implementation
+from reference_impl.interface import Implementation, Op
+from reference_impl.ranks import RankOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,9 @@ def cut(implementation: Implementation, layout: Layout, world: int, rank: int) -
     for each, part in enumerate(parts):
         if part.shape != (total // world,) or part.min(initial=0) < 0 or part.max(initial=0) >= max(total, 1):
             raise ValueError(f"rank {each} of {world} gets slots {part.tolist()} of a stream of {total}")
+    order = np.concatenate(parts)
+    if Op.ALL_TO_ALL_ORDER in implementation.operations():
+        _check_order(implementation.all_to_all_order(layout, world), order)
     counts = [np.diff(np.asarray(implementation.local_boundaries(layout, world, each))) for each in range(world)]
     slots, valid = kernel_boundaries(implementation, layout)
     if slots.shape != valid.shape or any(count.shape != (len(slots) - 1,) for count in counts) or slots[-1] != total:
@@ -62,12 +66,18 @@ def cut(implementation: Implementation, layout: Layout, world: int, rank: int) -
         rank=rank,
         world=world,
         own=torch.from_numpy(parts[rank].astype(np.int64)),
-        order=torch.from_numpy(np.concatenate(parts).astype(np.int64)),
+        order=torch.from_numpy(order.astype(np.int64)),
         share=slots.diff() // world,
         counts=torch.from_numpy(np.stack(counts).astype(np.int64)),
         slots=slots,
         valid=valid,
     )
+
+
+def _check_order(told: RankOrder, order: IntArray) -> None:
+    """An all-to-all that orders slots otherwise than the ranks hold them would hand out those of others."""
+    if not np.array_equal(told.to_ranks, order) or not np.array_equal(told.to_ranks[told.to_stream], np.sort(order)):
+        raise ValueError(f"the all-to-all orders slots {told.to_ranks.tolist()}, the ranks hold {order.tolist()}")
 
 
 def kernel_boundaries(implementation: Implementation, layout: Layout) -> tuple[Tensor, Tensor]:

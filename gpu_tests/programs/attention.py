@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from gpu_tests.parallel.exchange import add_up, copy_to, gather, scatter_sum
 from gpu_tests.parallel.ring import ring_attention
 from gpu_tests.programs import implementation_of
 from gpu_tests.ranks.fabric import Fabric
+from reference_impl.ranks import AttentionInputs, Exchange
 
 METHODS: dict[Method, Callable[..., Tensor]] = {
     "ring": ring_attention,
@@ -43,6 +45,16 @@ def _prepare(target: str, case: Case, world: int, rank: int) -> tuple[Cut, Strea
     ours = cut(implementation_of(target), case.layout, world, rank)
     whole = streams_of(case)
     return ours, Streams(*(x[ours.own].clone() for x in (whole.q, whole.k, whole.v, whole.d_out)))
+
+
+def simulated_attention(
+    fabric: Fabric, target: str, case: Case, inputs: AttentionInputs, method: Method
+) -> dict[str, Tensor]:
+    """What a target's own operation says that all ranks compute together, (T, H, D) float64 each."""
+    del fabric
+    told = implementation_of(target).attention(inputs, case.layout, case.context, Exchange(method), case.causal)
+    named = {"out": told.out, "d_q": told.grad_q, "d_k": told.grad_k, "d_v": told.grad_v}
+    return {name: torch.from_numpy(np.array(values)) for name, values in named.items()}
 
 
 def layer(fabric: Fabric, target: str, case: Case) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ from gpu_tests.cases import Case
 from gpu_tests.parallel.cut import boundary_metadata
 from gpu_tests.parallel.exchange import gather
 from gpu_tests.programs import implementation_of
+from gpu_tests.programs.tables import tables_of
 from gpu_tests.ranks.fabric import Fabric
 from properties.segments import is_padding, position_of
 from reference_impl.batches import AnyArray, ThdBatch
@@ -30,8 +31,8 @@ def slicing(fabric: Fabric, target: str, case: Case) -> dict[str, Any]:
     """Cut the batch, exchange the parts, gather them.
 
     Returns:
-        ``whole`` and ``local`` arrays per slot by name; ``metadata`` as a kernel gets it; ``gathered`` arrays from the
-        parts that the ranks really sent.
+        ``whole`` and ``local`` arrays per slot by name; ``metadata`` as a kernel gets it; ``tables`` of this rank;
+        ``gathered`` arrays from the parts that the ranks really sent.
     """
     implementation = implementation_of(target)
     world, rank = fabric.context.size, fabric.context.rank
@@ -42,6 +43,7 @@ def slicing(fabric: Fabric, target: str, case: Case) -> dict[str, Any]:
         "whole": _per_slot(batch),
         "local": _per_slot(local),
         "metadata": metadata,
+        "tables": fabric.agree(lambda: tables_of(implementation, batch.layout, world, rank)),
         "gathered": _per_slot(fabric.agree(lambda: implementation.gather(received))),
     }
 

@@ -59,12 +59,20 @@ def training_step(fabric: Fabric, target: str, case: Case, source: Source) -> di
     }
 
 
+def idle_step(fabric: Fabric, target: str) -> tuple[float, list[float]]:
+    """What the ranks make of a batch in which nothing is trained: its loss, and the scales of its gradients."""
+    nothing = torch.zeros(3, dtype=torch.float64, device=fabric.device)
+    reduced, scales = _reduce(fabric, implementation_of(target), [nothing], [nothing])
+    return reduced.loss, scales
+
+
 def _reduce(
     fabric: Fabric, implementation: Implementation, values: list[Tensor], counts: list[Tensor]
 ) -> tuple[ReducedLoss, list[float]]:
     """The loss of all ranks, and the scale of each micro batch of this one."""
     own = [
-        LossPart(value.detach().cpu().numpy(), count.cpu().numpy())
+        # What does not count may be anything, such as the loss of a label that is none.
+        LossPart(value.detach().masked_fill(count == 0, torch.nan).cpu().numpy(), count.cpu().numpy())
         for value, count in zip(values, counts, strict=True)
     ]
     everyone: list[Any] = [None] * fabric.context.size
