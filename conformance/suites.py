@@ -65,7 +65,7 @@ _ALL = (
           "test_silent_costs.py"),
     Suite("no-sync", "building packed parameters does not wait for the device",
           Needs(devices=1, packages=("torch", "megatron.bridge")), "test_silent_costs.py"),
-    Suite("museum", "re-created bugs break these suites", Needs(packages=_TORCH, ranks=2),
+    Suite("museum", "re-created bugs break these suites", Needs(packages=_TORCH, ranks=4),
           "test_museum_on_ranks.py"),
     Suite("records", "recorded batches and outputs still hold", Needs(packages=("torch", "safetensors")),
           "test_records.py"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from gpu_tests.cases import SIMULATED, Case, Method, case_of
 from gpu_tests.programs.attention import METHODS
@@ -52,6 +53,32 @@ WITHOUT_NUMERIC_EFFECT: Mapping[str, str] = {
 
 Check = Callable[[Runner, str], object]
 
+_CUT = {Op.PARTITION, Op.LOCAL_BOUNDARIES, Op.ALL_TO_ALL_ORDER, Op.SEQUENCE_PARAMS}
+_SLICED = {Op.PARTITION, Op.SLICE_BATCH, Op.GATHER, Op.SEQUENCE_PARAMS, Op.POSITION_IDS, Op.ROTARY_ROWS,
+           Op.ROTARY_AXES, Op.ROLL}  # fmt: skip
+_TRAINED = {*_CUT, Op.SLICE_BATCH, Op.POSITION_IDS, Op.ROTARY_ROWS, Op.ROLL, Op.REDUCE_LOSS}
+_PACKED: Mapping[Source, set[Op]] = {
+    "in batch": {Op.PACK_IN_BATCH, Op.PAD_LAYOUT},
+    "offline": {Op.PAD_DOCUMENT, Op.FILL, Op.COLLATE},
+    "whole loss": {Op.PAD_DOCUMENT, Op.FILL, Op.COLLATE},
+    "filled": {Op.FILL, Op.COLLATE},
+}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One check of the plan.
+
+    Attributes:
+        name: what it looks at, in words.
+        reaches: operations that it comes to; a bug of another one cannot show in it.
+        check: raises unless the target is right.
+    """
+
+    name: str
+    reaches: frozenset[Op]
+    check: Check
+
 
 def injected() -> Iterator[Bug]:
     """Bugs of our areas that break an operation which the checks reach, and that a number shows."""
@@ -61,41 +88,51 @@ def injected() -> Iterator[Bug]:
             yield bug
 
 
-def plan() -> Mapping[str, Check]:
-    """Checks by name, those that find most first."""
-    checks: dict[str, Check] = {}
+def plan() -> Iterator[Planned]:
+    """All checks, quick ones first."""
     for stream in ("many documents", "padding in the tail only", "zero length inside", "whole chunks of padding"):
         for world in (2, 4):
-            checks[f"slicing of {stream} on {world} ranks"] = _slicing(case_of(stream, context=world))
-    for stream, causal in (("odd tails", True), ("padding in the tail only", True), ("zero length inside", False)):
-        case = case_of(stream, context=2, causal=causal)
-        checks[f"ring attention to {stream}"] = lambda runner, target, case=case: check_attention(
-            runner, target, case, "ring"
-        )
-    everything = case_of("padding between", context=2, causal=False)
-    checks["all-to-all attention, not causal"] = lambda runner, target: check_attention(
-        runner, target, everything, "all_to_all"
-    )
-    checks["a step that trains nothing"] = check_idle_step
+            yield _slicing(case_of(stream, context=world))
+    yield Planned("a step that trains nothing", frozenset({Op.REDUCE_LOSS}), check_idle_step)
+    yield _attention(case_of("odd tails", context=2), "ring")
+    yield _attention(case_of("padding in the tail only", context=2), "ring")
+    yield _attention(case_of("zero length inside", context=2, causal=False), "ring")
+    yield _attention(case_of("padding between", context=2, causal=False), "all_to_all")
     for method in METHODS:
         for case in SIMULATED:
-            checks[f"account of {method} attention, {case}"] = _simulation(case, method)
+            yield _simulation(case, method)
+    sources: tuple[Source, ...] = ("in batch", "offline", "whole loss")
     for stream, world in (("padding in the tail only", 2), ("many documents", 1), ("one long among short", 2)):
-        case = case_of(stream, context=world, dtype="float64")
-        checks[f"training in batch on {stream}"] = _training(case, "in batch")
-        checks[f"training offline on {stream}"] = _training(case, "offline")
-        checks[f"training with whole loss on {stream}"] = _training(case, "whole loss")
-    checks["training on filled rows"] = _training(case_of("aligned", context=2, dtype="float64"), "filled")
-    return checks
+        for source in sources:
+            yield _training(case_of(stream, context=world, dtype="float64"), source)
+    yield _training(case_of("aligned", context=2, dtype="float64"), "filled")
 
 
-def _slicing(case: Case) -> Check:
-    return lambda runner, target: check_slicing(runner, target, case)
+def _slicing(case: Case) -> Planned:
+    return Planned(
+        f"slicing of {case}", frozenset(_SLICED), lambda runner, target: check_slicing(runner, target, case)
+    )
 
 
-def _simulation(case: Case, method: Method) -> Check:
-    return lambda runner, target: check_simulation(runner, target, case, method)
+def _attention(case: Case, method: Method) -> Planned:
+    return Planned(
+        f"{method} attention to {case}",
+        frozenset(_CUT),
+        lambda runner, target: check_attention(runner, target, case, method),
+    )
 
 
-def _training(case: Case, source: Source) -> Check:
-    return lambda runner, target: check_training_step(runner, target, case, source)
+def _simulation(case: Case, method: Method) -> Planned:
+    return Planned(
+        f"account of {method} attention to {case}",
+        frozenset({Op.PARTITION, Op.LOCAL_BOUNDARIES, Op.ATTENTION}),
+        lambda runner, target: check_simulation(runner, target, case, method),
+    )
+
+
+def _training(case: Case, source: Source) -> Planned:
+    return Planned(
+        f"training on {case}, {source}",
+        frozenset(_TRAINED | _PACKED[source]),
+        lambda runner, target: check_training_step(runner, target, case, source),
+    )

@@ -28,10 +28,10 @@ def test_loss_and_gradients_are_those_of_unpacked_documents(
     check_training_step(ranks.of(case.backend), target, case, source)
 
 
-@pytest.mark.parametrize("world", [1, 2, 4])
-def test_rows_filled_without_padding_train_like_unpacked_documents(world: int, ranks: Ranks, target: str) -> None:
+@pytest.mark.parametrize("case", [case_of("aligned", context=world, dtype="float64") for world in (1, 2, 4)], ids=str)
+def test_rows_filled_without_padding_train_like_unpacked_documents(case: Case, ranks: Ranks, target: str) -> None:
     """Documents that are aligned already need no padding step before they are packed."""
-    check_training_step(ranks.of("gloo"), target, case_of("aligned", context=world, dtype="float64"), "filled")
+    check_training_step(ranks.of("gloo"), target, case, "filled")
 
 
 def test_a_batch_in_which_nothing_is_trained_has_no_loss(ranks: Ranks, target: str) -> None:
