@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance.targets.declared import POLICIES
 from conformance.targets.loading import KNOWN
-from properties.law import catalogue
+from properties.law import catalogue, show_policy
 from properties.museum import museum
+from reference_impl.policies import Policies
 
 
 class Catalogue(StrEnum):
@@ -39,7 +41,17 @@ def print_catalogue(what: Catalogue, output: str) -> None:
     for row in rows:
         table.add_row(*(Text(str(row[name])) for name in shown))
     console.print(table)
+    if what is Catalogue.TARGETS:
+        console.print(_policies())
     console.print(f"{len(rows)} {what}")
+
+
+def _policies() -> Table:
+    """What each target declares where it is free to choose."""
+    table = Table("target", *Policies().to_text(), title="declared policies", title_justify="left")
+    for target, declared in POLICIES.items():
+        table.add_row(target, *declared.to_text().values())
+    return table
 
 
 def laws() -> list[dict[str, Any]]:
@@ -53,14 +65,22 @@ def laws() -> list[dict[str, Any]]:
             "harm": law.harm,
             "needs": sorted(law.needs),
             "sources": list(law.sources),
+            "policy": None if law.policy is None else show_policy(law.policy),
         }
         for law in catalogue().values()
     ]
 
 
 def targets() -> list[dict[str, Any]]:
-    """Every form of target specification."""
-    return [{"target": name, "what": what} for name, what in KNOWN.items()]
+    """Every form of target specification, with the declared policies of those that begin with it."""
+    return [
+        {
+            "target": name,
+            "what": what,
+            "policies": {key: found.to_text() for key, found in POLICIES.items() if key.partition(" ")[0] == name},
+        }
+        for name, what in KNOWN.items()
+    ]
 
 
 def bugs() -> list[dict[str, Any]]:

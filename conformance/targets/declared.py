@@ -1,0 +1,18 @@
+"""What the adapters of packproof declare where packing leaves a choice, without loading any target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.targets.loading import BRIDGE, CORE, ENGINE
+from conformance.targets.megatron_bridge.adapter import DECLARED, DECLARED_FROM_06
+from reference_impl.policies import Policies
+
+POLICIES: Mapping[str, Policies] = {
+    "reference": Policies(),
+    f"{BRIDGE} up to 0.5": DECLARED,
+    f"{BRIDGE} from 0.6": DECLARED_FROM_06,
+    CORE: Policies(),
+    ENGINE: Policies(),
+}
+"""By target; a class declares its own with an attribute ``policies``."""

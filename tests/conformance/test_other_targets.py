@@ -1,0 +1,108 @@
+"""Adapters beside Megatron Bridge's: values observed from the real code, right or wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from conformance import overlays
+from conformance.cli import app
+from conformance.targets.declared import POLICIES
+from conformance.targets.loading import CORE, ENGINE, EXAMPLES, TargetError, load, parse
+from reference_impl.policies import EmptyRow
+
+ASK = """
+import json, sys
+import numpy as np
+from conformance.targets.loading import describe, load
+from reference_impl.batches import Layout
+def ints(*values): return np.array(values, dtype=np.int64)
+target = load(sys.argv[1])
+layout = Layout(valid=ints(0, 3, 9), padded=ints(0, 4, 12))
+print(json.dumps(eval(sys.argv[2])))
+"""
+
+
+def ask(target: str, expression: str) -> object:
+    """Evaluate an expression in a process that holds a release."""
+    spec = parse(target)
+    folder = overlays.overlay(spec.kind, str(spec.version))
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, target, expression],
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_the_helpers_of_transformer_engine_run_without_its_libraries() -> None:
+    """Padding, positions, slices and local boundaries of two documents of 3 and 6 tokens on two ranks."""
+    found = ask(
+        f"{ENGINE}=={EXAMPLES[ENGINE]}",
+        "[describe(target).version, sorted(target.operations()),"
+        " target.pad_layout(ints(3, 6), 4).padded.tolist(), target.position_ids(layout).tolist(),"
+        " [target.partition(layout, 2, rank).tolist() for rank in (0, 1)],"
+        " [target.local_boundaries(layout, 2, rank).tolist() for rank in (0, 1)]]",
+    )
+    assert found == [
+        EXAMPLES[ENGINE],
+        ["local_boundaries", "pad_layout", "partition", "position_ids", "slice_batch"],
+        [0, 4, 12],
+        [*range(4), *range(8)],
+        [[0, 3, 4, 5, 10, 11], [1, 2, 6, 7, 8, 9]],
+        [[0, 1, 3], [0, 2, 6]],
+    ]
+
+
+@pytest.mark.slow
+def test_transformer_engine_drops_slots_of_indivisible_documents_without_a_word() -> None:
+    """3 slots on 2 ranks: no chunk has a slot, so all three are lost (see properties/museum/found)."""
+    target = f"{ENGINE}=={EXAMPLES[ENGINE]}"
+    lost = "[target.partition(Layout(ints(0, 3), ints(0, 3)), 2, rank).tolist() for rank in (0, 1)]"
+    assert ask(target, lost) == [[], []]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("release", "merges"), [("0.18.2", False), ("0.19.2", True)])
+def test_megatron_core_offers_what_its_release_has(release: str, merges: bool) -> None:
+    """``seq_idx`` in both, merged boundaries from 0.19 on."""
+    rows = "[Layout(ints(0, 3, 8), ints(0, 3, 8)), Layout(ints(0, 8), ints(0, 8))]"
+    found = ask(
+        f"{CORE}=={release}",
+        "[sorted(target.operations()), target.sequence_index(layout, 13).tolist(),"
+        f" 'merge_layouts' in target.operations() and target.merge_layouts({rows}).padded.tolist()]",
+    )
+    operations = ["merge_layouts", "sequence_index"] if merges else ["sequence_index"]
+    assert found == [operations, [0] * 4 + [1] * 8 + [2], [0, 3, 8, 16] if merges else False]
+
+
+def test_a_package_that_is_not_installed_is_told_with_a_release_that_works() -> None:
+    """TransformerEngine is in no environment without CUDA."""
+    if importlib.util.find_spec("transformer_engine") is not None:
+        pytest.skip("TransformerEngine is installed here")
+    with pytest.raises(TargetError, match=f"{ENGINE}=={EXAMPLES[ENGINE]}"):
+        load(ENGINE)
+
+
+def test_declared_policies_are_listed_as_a_table() -> None:
+    """Each target in a row, each policy in a column; JSON holds the same."""
+    result = CliRunner().invoke(app, ["list", "targets"], terminal_width=200)
+    assert result.exit_code == 0
+    assert "declared policies" in result.stdout
+    rows = json.loads(CliRunner().invoke(app, ["list", "targets", "--format", "json"]).stdout)
+    [bridge] = [row["policies"] for row in rows if row["target"] == "megatron-bridge"]
+    assert {name: found["empty_row"] for name, found in bridge.items()} == {
+        "megatron-bridge up to 0.5": "left out",
+        "megatron-bridge from 0.6": "refused",
+    }
+    assert POLICIES["megatron-bridge from 0.6"].empty_row is EmptyRow.REFUSED
