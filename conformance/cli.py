@@ -16,6 +16,7 @@ from rich.text import Text
 from conformance import baseline, baseline_writer, cases, events, explain, probe, running
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
+from conformance.cli_compare import compare_
 from conformance.cli_doctor import doctor
 from conformance.cli_init import init
 from conformance.cli_lint_command import lint_command
@@ -32,6 +33,7 @@ from conformance.matrix import slug
 from conformance.overlays import OverlayError
 from conformance.reports import files, terminal
 from conformance.results import counts, worst
+from conformance.targets.command import CommandError
 from conformance.targets.loading import TargetError, load
 from properties.law import Verdict
 from properties.profiles import EXAMPLES
@@ -46,6 +48,7 @@ app = typer.Typer(
 app.command("upstream")(upstream)
 app.command("museum")(museum)
 app.command("matrix")(matrix)
+app.command("compare")(compare_)
 app.command("lint-command")(lint_command)
 app.command("check-config")(check_config)
 app.command("report")(report_command)
@@ -57,6 +60,7 @@ DEFAULT_TARGET = "megatron-bridge"
 USER_ERRORS: dict[type[Exception], ExitCode] = {
     TargetError: ExitCode.TARGET,
     OverlayError: ExitCode.TARGET,
+    CommandError: ExitCode.TARGET,
     baseline.BaselineError: ExitCode.USAGE,
     cases.CaseError: ExitCode.USAGE,
     events.LogError: ExitCode.USAGE,

@@ -33,12 +33,14 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
         protocol: version of this protocol.
         name, version: of the program.
         operations: names of what it offers.
+        policies: what it declares where packing leaves a choice, for people.
     """
 
     protocol: int
     name: str
     operations: tuple[str, ...]
     version: str = ""
+    policies: dict[str, str] = {}
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,13 @@ def hello_of(implementation: Implementation) -> Hello:
     """What a target offers by the protocol."""
     description = describe(implementation)
     offered = sorted(op.value for op in implementation.operations() - UNSPEAKABLE)
-    return Hello(protocol=VERSION, name=description.name, version=description.version, operations=tuple(offered))
+    return Hello(
+        protocol=VERSION,
+        name=description.name,
+        version=description.version,
+        operations=tuple(offered),
+        policies=dict(description.policies),
+    )
 
 
 def _answer(implementation: Implementation, line: bytes) -> Answer:
