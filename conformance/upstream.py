@@ -32,10 +32,12 @@ class Expectation:
     Attributes:
         counts: one count per command; without them every selected test must pass, and at least one per command.
         origin: who expects it, in words.
+        needs_gpu: how many of them each command may skip on a machine without a GPU.
     """
 
     counts: tuple[int, ...] | None
     origin: str
+    needs_gpu: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         counts = "every selected test" if self.counts is None else "/".join(map(str, self.counts))
@@ -62,7 +64,8 @@ class Expectation:
         for entry in table["release"]:
             if release.startswith(f"{entry['series']}."):
                 if len(entry["counts"]) == commands:
-                    return cls(tuple(entry["counts"]), f"recorded for Bridge {entry['series']}")
+                    needs_gpu = tuple(entry.get("needs_gpu", ()))
+                    return cls(tuple(entry["counts"]), f"recorded for Bridge {entry['series']}", needs_gpu)
                 return cls(None, f"the counts recorded for Bridge {entry['series']} are for other commands")
         return cls(None, f"no counts are recorded for Bridge {release}")
 
@@ -113,13 +116,16 @@ def _run_all(
     for position, command in enumerate(document.commands, start=1):
         claimed = document.claimed(position)
         expected = expect.counts[position - 1] if expect.counts else None
+        needs_gpu = expect.needs_gpu[position - 1] if expect.needs_gpu else 0
         if isinstance(command, Refusal):
             results.append(
                 CommandResult(printable(str(command)), claimed, expected, refused=printable(command.reason))
             )
             continue
         run = upstream_child.run(checkout, command, core, limit)
-        results.append(CommandResult(str(command), claimed, expected, run.tests, broken=run.broken))
+        results.append(
+            CommandResult(str(command), claimed, expected, run.tests, broken=run.broken, needs_gpu=needs_gpu)
+        )
         environments += [run.environment] if run.environment else []
     return tuple(results), tuple(environments)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -358,3 +359,46 @@ def test_real_checkouts_pass_what_is_recorded(
     assert tuple(command.passed for command in report.commands) == counts
     assert report.verdict is ExitCode.OK
     assert any("the claim of 8 passed is stale" in finding for finding in report.findings) is stale
+
+
+SKIPPED = TestResult("t", "skipped", "Skipped: CUDA not available")
+PASSED = TestResult("t", "passed")
+
+
+@pytest.mark.parametrize(
+    ("tests", "expected", "needs_gpu", "met"),
+    [
+        ((PASSED, SKIPPED), 2, 1, True),
+        ((PASSED, PASSED), 2, 1, True),
+        ((PASSED, SKIPPED), 2, 0, False),
+        ((SKIPPED, SKIPPED), 2, 1, False),
+        ((PASSED,), 2, 1, False),
+    ],
+    ids=["skipped as recorded", "with a GPU", "nothing may be skipped", "one skipped too many", "one not selected"],
+)
+def test_tests_that_need_a_gpu_may_be_skipped_as_often_as_is_recorded(
+    tests: tuple[TestResult, ...], expected: int, needs_gpu: int, *, met: bool
+) -> None:
+    """A skip is told with its reason, and never counts as passed."""
+    result = CommandResult("pytest", None, expected, tests, needs_gpu=needs_gpu)
+    assert result.met is met
+    assert result.passed == tests.count(PASSED)
+    told = list(findings("SKILL.md", [result]))
+    assert (told == ["Command 1: 1 of 2 cannot run here: CUDA not available."]) == (met and SKIPPED in tests)
+
+
+@pytest.mark.parametrize(("expected", "met"), [(0, True), (None, False), (3, False)])
+def test_a_command_that_cannot_be_run_is_met_only_where_that_is_recorded(expected: int | None, *, met: bool) -> None:
+    """0.6 names files that moved; the finding says so either way."""
+    result = CommandResult("pytest x.py", None, expected, refused="'x.py' does not exist in this checkout")
+    assert result.met is met
+    assert list(findings("SKILL.md", [result])) == ["Command 1 was refused: 'x.py' does not exist in this checkout."]
+
+
+def test_every_recorded_release_has_its_lists_in_step() -> None:
+    """Selected, passed and GPU-only counts are per command; nothing passes that was not selected."""
+    table = tomllib.loads(Path(upstream.__file__).with_name("upstream_counts.toml").read_text())
+    for entry in table["release"]:
+        assert len(entry["selected"]) == len(entry["counts"])
+        assert all(passed <= selected for passed, selected in zip(entry["counts"], entry["selected"], strict=True))
+        assert len(entry.get("needs_gpu", entry["counts"])) == len(entry["counts"])
