@@ -67,6 +67,8 @@ class MegatronCore(Implementation):
         if len(widths) != 1 or not layouts:
             raise Inexpressible("Megatron-Core merges rows of one width only")
         [width] = widths
+        if width > np.iinfo(np.int32).max:
+            raise Inexpressible("Megatron-Core's boundaries are 32-bit numbers")
         if any(int(layout.valid[-1]) != width for layout in layouts):
             raise Inexpressible("Megatron-Core merges slots and valid lengths alike, as ends of rows of one width")
         return Layout(
