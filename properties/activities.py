@@ -42,7 +42,7 @@ def _needs_padding(documents: Documents, spec: PackSpec, **_: object) -> bool:
     return bool((lengths_of(documents) % (spec.pad_multiple or 1)).any())
 
 
-SEVERAL = Activity("three or more documents", _three_documents, 0.2)
+SEVERAL = Activity("three or more documents", _three_documents, 0.15)
 SEVERAL_PACKS = Activity("more documents than a pack holds", _more_than_a_pack, 0.15)
 EOS_INSIDE = Activity("EOS between other tokens", _eos_inside, 0.25)
 EOS_TAIL = Activity("several EOS at the end of a document", _eos_tail, 0.3)

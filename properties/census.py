@@ -68,7 +68,6 @@ KINDS: Mapping[str, Callable[[Inputs], bool]] = {
     "row of one document": _any(PackedRow, lambda row: len(row.starts) == 1),
     "row of four or more documents": _any(PackedRow, lambda row: len(row.starts) >= 4),
     "row with nothing trained on": _any(PackedRow, lambda row: not row.loss_mask.any()),
-    "batch without a row": _any(PaddedBatch, lambda batch: not len(batch.tokens)),
     "row without a real token": _any(
         PaddedBatch, lambda batch: batch.padding_mask is not None and not batch.padding_mask.any(axis=1).all()
     ),
@@ -87,7 +86,6 @@ KINDS: Mapping[str, Callable[[Inputs], bool]] = {
         length > _number(inputs, "capacity") > 0 for length in _array(inputs, "lengths")
     ),
     "length of zero": lambda inputs: 0 in _array(inputs, "lengths"),
-    "filler sample": lambda inputs: any(number < 0 for number in _array(inputs, "indices")),
 }
 """Kinds of input by name; each is told from all inputs of one example."""
 

@@ -211,12 +211,10 @@ class Law:
         missing = self.needs - implementation.operations()
         if missing:
             return Outcome(Verdict.NOT_SUPPORTED, f"the target has no {', '.join(sorted(missing))}")
-        if self.policy is not None and not implementation.policies.declares(self.policy):
-            return Outcome(
-                Verdict.NOT_SUPPORTED, f"the target declares another policy than {show_policy(self.policy)}"
-            )
         if not self.strategies:
             return self.replay(implementation, {})
+        if self.policy is not None and not implementation.policies.declares(self.policy):
+            return self._undeclared(self.policy)
         chosen = profile or settings.get_profile(settings.get_current_profile_name())
         tally = _Tally()
         watched = Watched(implementation)
@@ -253,6 +251,8 @@ class Law:
 
     def replay(self, implementation: Implementation, inputs: Inputs) -> Outcome:
         """Run the law on one recorded input, which stays as it is."""
+        if self.policy is not None and not implementation.policies.declares(self.policy):
+            return self._undeclared(self.policy)
         tally = _Tally()
         watched = Watched(implementation)
         started = time.perf_counter()
@@ -266,6 +266,10 @@ class Law:
         except (Exception, SystemExit) as error:
             outcome = self._failed(tally, error, watched)
         return tally.measured(outcome, started)
+
+    @staticmethod
+    def _undeclared(policy: Policy) -> Outcome:
+        return Outcome(Verdict.NOT_SUPPORTED, f"the target declares another policy than {show_policy(policy)}")
 
     def _search(self, watched: Watched, tally: _Tally, profile: settings, run_seed: int) -> None:
         def example(**inputs: object) -> None:

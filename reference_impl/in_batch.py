@@ -100,6 +100,17 @@ def pack_in_batch(
     )
 
 
+def refuse_empty_rows(batch: PaddedBatch, pad_id: int) -> None:
+    """Check that every row has a real token.
+
+    Raises:
+        PackingError: one has none.
+    """
+    empty = np.flatnonzero(~real_tokens(batch, pad_id).any(axis=1))
+    if empty.size:
+        raise PackingError("batch", int(empty[0]), "must hold a real token in every row; this row has none")
+
+
 def raw_boundaries(layout: Layout, *, with_valid: bool) -> dict[str, AnyArray]:
     """Boundaries by the names of a batch: ``cu_seqlens`` are slots there, ``cu_seqlens_unpadded`` valid lengths."""
     raw: dict[str, AnyArray] = {

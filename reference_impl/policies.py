@@ -6,7 +6,7 @@ no token is lost, has no place here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
 from reference_impl.documents import Overlong
@@ -73,6 +73,13 @@ class Policies:
     def declares(self, policy: Policy) -> bool:
         """Whether a policy is among the declared ones; members of different kinds may have the same text."""
         return any(type(policy) is type(own) and policy == own for own in (*self.overlong, *self._single()))
+
+    def declaring(self, policy: Policy) -> Policies:
+        """These policies, with another choice where ``policy`` is not among them."""
+        if self.declares(policy):
+            return self
+        name = next(field.name for field in fields(self) if type(getattr(self, field.name)) is type(policy))
+        return replace(self, **{name: policy})
 
     def to_text(self) -> dict[str, str]:
         """Each policy by its name, for people."""

@@ -51,6 +51,7 @@ from reference_impl.documents import (
 )
 from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, PreparedFiles, Record, Tokenizer
+from reference_impl.policies import EmptyRow
 from reference_impl.prepared import replace_prepared
 from reference_impl.ranks import (
     AttentionInputs,
@@ -150,6 +151,8 @@ class ReferenceImplementation(Implementation):
 
     @override
     def pack_in_batch(self, batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
+        if self.policies.empty_row == EmptyRow.REFUSED:
+            in_batch.refuse_empty_rows(batch, pad_id)
         return in_batch.pack_in_batch(batch, multiple, pad_id, self.pad_layout)
 
     @override

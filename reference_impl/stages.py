@@ -63,7 +63,9 @@ def metadata_of(batch: ThdBatch) -> BoundaryMetadata:
     """The boundaries of a stream as a batch carries them to the step."""
     return BoundaryMetadata(
         cu_seqlens=batch.layout.padded.astype(np.int32),
+        argmin=len(batch.layout.padded),
         cu_seqlens_unpadded=batch.layout.valid.astype(np.int32),
+        unpadded_argmin=len(batch.layout.valid),
         max_seqlen=batch.max_seqlen,
         total_tokens=int(batch.layout.padded[-1]),
     )

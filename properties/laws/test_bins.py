@@ -18,12 +18,15 @@ from properties.strategies.lengths import (
     overlong_lengths_and_capacity,
     parted,
     seeds,
+    with_a_zero,
 )
 from reference_impl.documents import Algorithm, Bins, IntArray
 from reference_impl.interface import Implementation, Op
 
 _lengths, _capacity = parted(lengths_and_capacity())
-_lengths_with_zeros, _capacity_of_zeros = parted(lengths_and_capacity(smallest=0))
+_lengths_with_zeros, _capacity_of_zeros = parted(
+    lengths_and_capacity(smallest=0) | with_a_zero(lengths_and_capacity())
+)
 _overlong_lengths, _too_small_capacity = parted(overlong_lengths_and_capacity())
 _several_lengths, _capacity_of_several = parted(
     lengths_and_capacity(fewest=5, most=12) | graded_lengths_and_capacity()

@@ -18,13 +18,11 @@ class Corpus:
     Attributes:
         ids: of all entries.
         same: entries that are the defect of another one, with the bug that re-creates it.
-        awaits: entries about an operation that the interface does not have yet, with its name.
         outside: entries that no operation can show, with the reason.
     """
 
     ids: tuple[str, ...]
     same: Mapping[str, str]
-    awaits: Mapping[str, str]
     outside: Mapping[str, str]
 
     def entry_of(self, bug: str) -> str | None:
@@ -34,12 +32,10 @@ class Corpus:
     def missing(self, bugs: Iterable[str]) -> tuple[str, ...]:
         """Entries that neither a bug nor a reason stands for."""
         held = {self.entry_of(bug) for bug in bugs}
-        return tuple(
-            id for id in self.ids if id not in held | self.same.keys() | self.awaits.keys() | self.outside.keys()
-        )
+        return tuple(id for id in self.ids if id not in held | self.same.keys() | self.outside.keys())
 
 
 def corpus() -> Corpus:
     """The list as it is stored."""
     stored = tomllib.loads(files(__package__).joinpath("corpus.toml").read_text(encoding="utf-8"))
-    return Corpus(tuple(stored["ids"]), stored["same"], stored["awaits"], stored["outside"])
+    return Corpus(tuple(stored["ids"]), stored["same"], stored["outside"])

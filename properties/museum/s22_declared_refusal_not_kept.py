@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import override
+
 from properties.museum.bug import bug
+from reference_impl import in_batch
+from reference_impl.batches import PaddedBatch, ThdBatch
 from reference_impl.policies import EmptyRow, Policies
 from reference_impl.reference import ReferenceImplementation
 
@@ -17,3 +21,7 @@ class DeclaredRefusalNotKept(ReferenceImplementation):
     """The code leaves empty rows out; the documentation says that it refuses them."""
 
     policies = Policies(empty_row=EmptyRow.REFUSED)
+
+    @override
+    def pack_in_batch(self, batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
+        return in_batch.pack_in_batch(batch, multiple, pad_id, self.pad_layout)

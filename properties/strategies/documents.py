@@ -292,7 +292,7 @@ def _sizes(draw: st.DrawFn, run: Run, multiple: int) -> _Sizes:
         return _Sizes((beyond,), (limit - 1) // multiple * multiple, capacity, limit)
     if run == Run.OVER_CAPACITY:
         beyond = draw(st.sampled_from((capacity + 1, capacity + 2, 2 * capacity, 3 * capacity + 1)))
-        return _Sizes((beyond,), room, capacity, beyond + spare)
+        return _Sizes((beyond,) * draw(st.sampled_from((1, 1, 2))), room, capacity, beyond + spare)
     if run == Run.NEAR_LIMIT:
         last = room - multiple
         part = draw(st.integers(1, multiple - 1))

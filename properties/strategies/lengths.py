@@ -155,6 +155,13 @@ def lengths_and_capacity(
 
 
 @st.composite
+def with_a_zero(draw: st.DrawFn, pairs: SearchStrategy[tuple[IntArray, int]]) -> tuple[IntArray, int]:
+    """Lengths (n,) and a capacity, a zero among the lengths."""
+    lengths, capacity = draw(pairs)
+    return np.insert(lengths, draw(st.integers(0, len(lengths))), 0), capacity
+
+
+@st.composite
 def graded_lengths_and_capacity(draw: st.DrawFn, *, most: int = 12) -> tuple[IntArray, int]:
     """Large, middle and small lengths (n,), 5 or more: several open bins have room for a small one, and not the same.
 

@@ -55,8 +55,8 @@ def test_an_unknown_id_names_what_is_close() -> None:
 
 
 def test_an_entry_that_no_bug_can_show_says_why() -> None:
-    with pytest.raises(UnknownId, match=r"TE-09 is in the bug corpus, but not in the museum: .* two CUDA streams"):
-        explain("TE-09")
+    with pytest.raises(UnknownId, match=r"TE-04 is in the bug corpus, but not in the museum: .* a cache of tensors"):
+        explain("TE-04")
 
 
 def test_an_unknown_id_is_a_usage_error() -> None:

@@ -13,5 +13,8 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(3600)]
 
 @pytest.mark.parametrize("key", sorted(catalogue()))
 def test_law_holds_for_the_reference(key: str) -> None:
-    outcome = catalogue()[key].run(ReferenceImplementation(), profile=profile("deep"))
+    law, reference = catalogue()[key], ReferenceImplementation()
+    if law.policy is not None:
+        reference.policies = reference.policies.declaring(law.policy)
+    outcome = law.run(reference, profile=profile("deep"))
     assert outcome.verdict is Verdict.PASSED, outcome.message

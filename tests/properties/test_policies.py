@@ -6,9 +6,7 @@ import pytest
 
 from properties.law import Verdict, catalogue
 from properties.museum.s22_declared_refusal_not_kept import DeclaredRefusalNotKept
-from reference_impl.batches import PaddedBatch, ThdBatch
 from reference_impl.documents import Overlong
-from reference_impl.errors import PackingError
 from reference_impl.interface import Op
 from reference_impl.policies import EmptyRow, Order, PadTokens, Policies
 from reference_impl.reference import ReferenceImplementation
@@ -21,13 +19,6 @@ class Refuses(ReferenceImplementation):
     """Declares to refuse empty rows, and does."""
 
     policies = Policies(empty_row=EmptyRow.REFUSED)
-
-    def pack_in_batch(self, batch: PaddedBatch, multiple: int, pad_id: int) -> ThdBatch:
-        real = batch.tokens != pad_id if batch.padding_mask is None else batch.padding_mask
-        if not real.any(axis=1).all():
-            empty = int((~real.any(axis=1)).argmax())
-            raise PackingError("batch.tokens", empty, "hold a real token in every row")
-        return super().pack_in_batch(batch, multiple, pad_id)
 
 
 @pytest.mark.parametrize(

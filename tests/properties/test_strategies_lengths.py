@@ -130,7 +130,6 @@ def test_plain_documents_fit_and_need_padding(drawn: Packing) -> None:
     [
         (Run.AT_LIMIT, multiples, lambda length, spec: length == spec.capacity == spec.max_length),
         (Run.OVER_LIMIT, multiples, lambda length, spec: spec.max_length < length <= spec.capacity),
-        (Run.OVER_CAPACITY, multiples, lambda length, spec: spec.capacity < length <= spec.max_length),
         (
             Run.NEAR_LIMIT,
             multiples,
@@ -151,6 +150,14 @@ def test_a_special_run_has_one_special_document(
         assert sum(holds(runtime(document), spec) for document in documents) == 1
 
     check()
+
+
+@given(drawn=packings(Run.OVER_CAPACITY, multiple_of=multiples))
+def test_one_document_or_two_exceed_the_capacity(drawn: Packing) -> None:
+    documents, spec = drawn
+    beyond = [length for length in lengths_of(documents).tolist() if length > spec.capacity]
+    assert 1 <= len(beyond) <= 2
+    assert max(beyond) <= spec.max_length
 
 
 @pytest.mark.parametrize(
