@@ -79,7 +79,7 @@ def test_the_table_agrees_with_the_baseline(release: str) -> None:
             assert bool(known & set(bug.laws)) == (finding is Finding.FOUND), bug.id
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_the_table_comes_out_of_a_run_of_every_release(tmp_path: Path) -> None:
     """The matrix is green against the baselines, and its log gives the table, cell by cell."""

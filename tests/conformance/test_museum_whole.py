@@ -15,7 +15,7 @@ from conformance.exit_codes import ExitCode
 from conformance.smallest import MOST_EXAMPLES
 from properties.museum import museum
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
