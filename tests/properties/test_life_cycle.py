@@ -29,7 +29,7 @@ def test_whatever_the_order_of_steps_nothing_is_lost_or_seen_twice() -> None:
     run_state_machine_as_test(life_cycle_of(ReferenceImplementation), settings=RUNS)
 
 
-@pytest.mark.deep
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_seen_twice_in_long_lives() -> None:
     """More lives, and longer ones."""
