@@ -23,6 +23,11 @@ from reference_impl import rows_io
 SCHEMA = 1
 
 
+def slug(name: str) -> str:
+    """A target specification or the key of a law as part of a file name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")
+
+
 class CaseError(ValueError):
     """A case file that cannot be read, or that does not fit its law."""
 
@@ -59,7 +64,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def file_name(self) -> str:
         """A file name that names the law."""
-        return re.sub(r"[^A-Za-z0-9.]+", "-", self.key).strip("-") + ".json"
+        return f"{slug(self.key)}.json"
 
 
 def record(law: Law, failure: Failure, message: str, target: str, versions: Mapping[str, str]) -> Case:

@@ -29,7 +29,6 @@ from conformance.cli_upstream import upstream
 from conformance.config_file import ConfigError
 from conformance.events import Section
 from conformance.exit_codes import ExitCode
-from conformance.matrix import slug
 from conformance.overlays import OverlayError
 from conformance.reports import files, terminal
 from conformance.results import counts, worst
@@ -121,7 +120,7 @@ def _measure(console: Console, targets: list[str], plan: running.Plan, folder: P
     for target in targets:
         log = folder / "events.jsonl"
         description = probe.finish(probes[target], target) if target in probes else None
-        apart = replace(plan, case_prefix=f"{slug(target)}.") if len(targets) > 1 else plan
+        apart = replace(plan, case_prefix=f"{cases.slug(target)}.") if len(targets) > 1 else plan
         section = measured(console, target, apart, log, target, description, paths[target])
         sections.append(section)
         terminal.print_section(console, section, folder if kept else None)

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from conformance import cli_siblings, kill_matrix, museum_report
 from conformance.cases import write_atomically
+from conformance.cli_shared import plain_bars
 from conformance.exit_codes import ExitCode
 from conformance.kill_matrix import Matrix, kinds_drawn
 from conformance.many import Workers
@@ -70,8 +70,7 @@ def _run(bugs: tuple[str, ...], *, every: bool, jobs: int, seed: int, seeds: int
 @contextmanager
 def _workers(jobs: int) -> Iterator[Workers]:
     """Workers, with a bar that shows how far they are."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with plain_bars(Console(stderr=True)) as bar:
         task = bar.add_task("museum")
 
         def show(what: str, done: int, total: int) -> None:

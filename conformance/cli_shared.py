@@ -10,7 +10,15 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from conformance import running
@@ -43,8 +51,13 @@ def passes_self_check(console: Console, plan: running.Plan) -> bool:
 
 def progress_bars(console: Console) -> Progress:
     """Bars with a count of failures beside them; ``bad`` is a field of each task."""
+    return plain_bars(console, TextColumn("{task.fields[bad]}"))
+
+
+def plain_bars(console: Console, *more: ProgressColumn) -> Progress:
+    """Bars that leave nothing behind, with a count, the time, and ``more`` columns."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, TextColumn("{task.fields[bad]}"), console=console, transient=True)
+    return Progress(*columns, *more, console=console, transient=True)
 
 
 def advance(bar: Progress, task: TaskID, section: Section) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance import events, probe, running
+from conformance.cases import slug
 from conformance.events import Section
 from conformance.running import Measurement, Plan
 from conformance.targets.loading import Description
@@ -74,11 +74,6 @@ def measure(prepared: Sequence[Prepared], plan: Plan, folder: Path, progress: Pr
     whole = b"".join(measurements[item.target].log.read_bytes() for item in prepared)
     (folder / "events.jsonl").write_bytes(whole)
     return sections
-
-
-def slug(target: str) -> str:
-    """A target specification as part of a file name."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", target).strip("-")
 
 
 def _start(prepared: Prepared, plan: Plan, folder: Path) -> Measurement:

@@ -60,8 +60,7 @@ def touched(key: str) -> frozenset[Op]:
     """Operations that a law needs or comes to on the reference."""
     law = catalogue()[key]
     traced = Traced()
-    if law.policy is not None:
-        traced.policies = traced.policies.declaring(law.policy)
+    traced.policies = traced.policies.declaring(law.policy)
     for inputs in drawn(key, FOLLOWED):
         law.replay(traced, inputs)
     return law.needs | traced.touched

@@ -74,9 +74,9 @@ class Policies:
         """Whether a policy is among the declared ones; members of different kinds may have the same text."""
         return any(type(policy) is type(own) and policy == own for own in (*self.overlong, *self._single()))
 
-    def declaring(self, policy: Policy) -> Policies:
-        """These policies, with another choice where ``policy`` is not among them."""
-        if self.declares(policy):
+    def declaring(self, policy: Policy | None) -> Policies:
+        """These policies, with another choice where ``policy`` is not among them; None asks for nothing."""
+        if policy is None or self.declares(policy):
             return self
         name = next(field.name for field in fields(self) if type(getattr(self, field.name)) is type(policy))
         return replace(self, **{name: policy})

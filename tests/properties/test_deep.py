@@ -14,7 +14,6 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(3600)]
 @pytest.mark.parametrize("key", sorted(catalogue()))
 def test_law_holds_for_the_reference(key: str) -> None:
     law, reference = catalogue()[key], ReferenceImplementation()
-    if law.policy is not None:
-        reference.policies = reference.policies.declaring(law.policy)
+    reference.policies = reference.policies.declaring(law.policy)
     outcome = law.run(reference, profile=profile("deep"))
     assert outcome.verdict is Verdict.PASSED, outcome.message
