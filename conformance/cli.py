@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from conformance import baseline, baseline_writer, cases, events, explain, probe, running
+from conformance import baseline, baseline_writer, cases, events, explain, running
+from conformance import matrix as several
 from conformance.catalogues import Catalogue, print_catalogue
 from conformance.cli_check_config import check_config
 from conformance.cli_compare import compare_
@@ -111,17 +112,16 @@ def run(
 
 def _measure(console: Console, targets: list[str], plan: running.Plan, folder: Path, *, kept: bool) -> ExitCode:
     """Self-check, then every target in turn; reports are written after each, so that nothing gathered is lost."""
-    paths = {target: running.environment_of(running.overlay_of(target)) for target in targets}
-    probes = {target: probe.start(target, paths[target]) for target in targets if target != "reference"}
-    sections: list[Section] = []
-    if set(targets) != {"reference"} and not passes_self_check(console, plan):
+    prepared = several.prepare(targets)
+    judged = [item.description for item in prepared if item.target != "reference"]
+    if not passes_self_check(console, plan, judged):
         return ExitCode.HARNESS
+    sections: list[Section] = []
     codes: list[ExitCode] = []
-    for target in targets:
+    for item in prepared:
         log = folder / "events.jsonl"
-        description = probe.finish(probes[target], target) if target in probes else None
-        apart = replace(plan, case_prefix=f"{cases.slug(target)}.") if len(targets) > 1 else plan
-        section = measured(console, target, apart, log, target, description, paths[target])
+        apart = replace(plan, case_prefix=f"{cases.slug(item.target)}.") if len(targets) > 1 else plan
+        section = measured(console, item.target, apart, log, item.target, item.description, item.environment)
         sections.append(section)
         terminal.print_section(console, section, folder if kept else None)
         codes.append(section.footer.exit_code if section.footer else ExitCode.TARGET)

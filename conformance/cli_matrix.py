@@ -51,7 +51,7 @@ def matrix(
     console = Console()
     with report_folder(report) as folder:
         prepared = several.prepare(targets)
-        if not passes_self_check(console, plan):
+        if not passes_self_check(console, plan, [item.description for item in prepared]):
             raise typer.Exit(ExitCode.HARNESS)
         sections = _measure(prepared, plan, folder)
         _report(console, sections, folder, kept=report is not None)

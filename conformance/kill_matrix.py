@@ -24,6 +24,9 @@ from reference_impl.interface import Op
 GLANCE, SEARCH = 8, 50
 """Inputs of a law that are put to every bug; to bugs that survive them, and to laws that caught nothing."""
 
+ENOUGH = 2
+"""Inputs that a bug fails before a law is done with it: the share of failing inputs is known well enough then."""
+
 INDIRECT = 4
 """Where a law comes to a broken operation through others only, it is put to this part of the inputs."""
 
@@ -37,7 +40,7 @@ class Kill(msgspec.Struct, frozen=True):
     Attributes:
         bug: id of the bug.
         law: key of the law.
-        tried: inputs that were put to the bug.
+        tried: inputs that were put to the bug; no more once ``ENOUGH`` of them have failed.
         failed: how many of them broke the law.
         first: number of the first that did, None if none did.
         error: why the law could not be decided; "" normally.
@@ -165,6 +168,8 @@ def tried(law: Law, bug: Bug, number: int, seed: int) -> Kill:
         if outcome.verdict is Verdict.FAILED:
             failed += 1
             first = first or examples
+            if failed == ENOUGH:
+                break
     return Kill(bug.id, law.key, examples, failed, first)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from types import TracebackType
@@ -26,8 +27,10 @@ class Workers:
 
     def __init__(self, jobs: int, progress: Progress = silent) -> None:
         self._progress = progress
+        self._pool: ProcessPoolExecutor | None = None
         # Spawned, not forked: a fork copies locks of NumPy's and PyArrow's threads in whatever state they are.
-        self._pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) if jobs > 1 else None
+        if jobs > 1:
+            self._pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _one_thread)
 
     def __enter__(self) -> Self:
         return self
@@ -48,3 +51,8 @@ class Workers:
             results.append(result)
             self._progress(what, len(results), len(arguments))
         return results
+
+
+def _one_thread() -> None:
+    """Runs in every worker before torch is imported: workers with all threads each are slower than with one."""
+    os.environ["OMP_NUM_THREADS"] = "1"

@@ -40,12 +40,11 @@ def prepare(targets: Sequence[str]) -> list[Prepared]:
         OverlayError: a release cannot be had.
         TargetError: a target cannot be loaded.
     """
-    environments = [running.environment_of(running.overlay_of(target)) for target in targets]
-    probes = [probe.start(target, path) for target, path in zip(targets, environments, strict=True)]
-    return [
-        Prepared(target, probe.finish(process, target), path)
-        for target, process, path in zip(targets, probes, environments, strict=True)
-    ]
+    environments = {target: running.environment_of(running.overlay_of(target)) for target in targets}
+    probes = {target: probe.start(target, path) for target, path in environments.items() if target != "reference"}
+    described = {target: probe.finish(process, target) for target, process in probes.items()}
+    described["reference"] = running.describe_here("reference")
+    return [Prepared(target, described[target], environments[target]) for target in targets]
 
 
 def measure(prepared: Sequence[Prepared], plan: Plan, folder: Path, progress: Progress) -> list[Section]:

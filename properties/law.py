@@ -41,6 +41,9 @@ Inputs = Mapping[str, object]
 ALL_CHECKS = tuple(cast("Iterable[HealthCheck]", HealthCheck))
 """Health checks judge strategies; ours are judged in packproof's own tests, not while a target is measured."""
 
+MOST_REFUSED = 100
+"""Inputs that a target may be unable to take, without having taken one, before the law is given up."""
+
 FEWEST = 50
 """Examples that must be asked for before a share of them means something; fewer are a quick look."""
 
@@ -120,6 +123,7 @@ class _Enough(BaseException):
 @dataclass
 class _Tally:
     examples: int = 0
+    refused: int = 0
     active: int = 0
     failure: Failure | None = None
     first_failure_at: int | None = None
@@ -225,7 +229,7 @@ class Law:
         except _Stop as stop:
             outcome = stop.outcome
         except Unsatisfiable:
-            outcome = Outcome(Verdict.NOT_SUPPORTED, "no input of this law can be put to the target")
+            outcome = _never_put(tally)
         except (Exception, SystemExit) as error:
             outcome = self._failed(tally, error, watched)
         return tally.measured(outcome, started)
@@ -295,6 +299,9 @@ class Law:
         except UnsatisfiedAssumption:
             raise
         except Inexpressible as error:
+            tally.refused += 1
+            if not tally.examples and tally.refused >= MOST_REFUSED:
+                raise _Stop(_never_put(tally)) from error
             raise UnsatisfiedAssumption(str(error)) from error
         except NotSupported as error:
             raise _Stop(Outcome(Verdict.NOT_SUPPORTED, f"the target does not support it: {error}")) from error
@@ -313,7 +320,7 @@ class Law:
 
     def _passed(self, tally: _Tally, asked: int) -> Outcome:
         if not tally.examples:
-            return Outcome(Verdict.NOT_SUPPORTED, "no input of this law can be put to the target")
+            return _never_put(tally)
         activity = self.activity
         if activity and asked >= FEWEST and tally.active < activity.share * tally.examples:
             return Outcome(
@@ -335,6 +342,12 @@ class Law:
             operation = found.calls[-1].op.value
             return Outcome(Verdict.FAILED, f"{operation} raised {show(found.error)}", found)
         return Outcome(Verdict.HARNESS_ERROR, f"the law itself failed: {show(found.error)}", found)
+
+
+def _never_put(tally: _Tally) -> Outcome:
+    if not tally.refused:
+        return Outcome(Verdict.HARNESS_ERROR, "the law draws no input that it accepts itself")
+    return Outcome(Verdict.NOT_SUPPORTED, f"none of {tally.refused} inputs of this law can be put to the target")
 
 
 def _is_time_limit(error: BaseException) -> bool:

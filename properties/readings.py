@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from hypothesis.errors import UnsatisfiedAssumption
 from numpy.typing import NDArray
 
 from properties.claims import Broken, holds, is_deliberate, same
@@ -27,7 +26,7 @@ from reference_impl.documents import (
     PackingMetadata,
     PackSpec,
 )
-from reference_impl.errors import NotSupported
+from reference_impl.errors import Inexpressible, NotSupported
 from reference_impl.interface import Implementation
 
 Tokens = tuple[int, ...]
@@ -289,7 +288,7 @@ def packed_at_all(implementation: Implementation, documents: Sequence[Document],
     except NotSupported:
         raise
     except Exception as error:
-        raise UnsatisfiedAssumption from error
+        raise Inexpressible("the target packs none of these documents") from error
 
 
 def packed_or_refused(

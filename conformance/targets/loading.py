@@ -22,7 +22,7 @@ from conformance.targets.megatron_bridge import MegatronBridge
 from conformance.targets.megatron_core import MegatronCore
 from conformance.targets.transformer_engine import TransformerEngine
 from properties.museum import museum
-from reference_impl.interface import Implementation
+from reference_impl.interface import Implementation, Op
 from reference_impl.reference import ReferenceImplementation
 
 BRIDGE = "megatron-bridge"
@@ -36,6 +36,7 @@ EXAMPLES = {CORE: "0.18.2", ENGINE: "2.17.1"}
 
 KNOWN: Mapping[str, str] = {
     "reference": "the specification itself",
+    "reference:OPERATION,...": "a part of it",
     BRIDGE: "the installed Megatron Bridge",
     f"{BRIDGE}==VERSION": "a release of Megatron Bridge, fetched into a cache",
     f"{BRIDGE}@DIR": "a checkout of Megatron Bridge",
@@ -59,10 +60,9 @@ class TargetSpec:
     """A target specification, taken apart.
 
     Attributes:
-        kind: ``reference``, one of ``PACKAGES``, ``command``, ``module`` or
-            ``museum``.
+        kind: ``reference``, one of ``PACKAGES``, ``command``, ``module`` or ``museum``.
         version: wanted release, None for whatever is there.
-        location: folder of a checkout, ``pkg.mod:Class``, id of a bug, or a program.
+        location: folder of a checkout, ``pkg.mod:Class``, id of a bug, a program, or names of operations.
     """
 
     kind: str
@@ -106,7 +106,7 @@ def parse(target: str) -> TargetSpec:
     kind, _, rest = target.partition(":")
     if kind == "module" and rest.count(":") == 1 and all(rest.split(":")):
         return TargetSpec(kind, location=rest)
-    if kind in {"museum", "command"} and rest:
+    if kind in {"museum", "command", "reference"} and rest:
         return TargetSpec(kind, location=rest)
     if target in {"reference", *PACKAGES}:
         return TargetSpec(target)
@@ -128,7 +128,7 @@ def load(target: str) -> Implementation:
     spec = parse(target)
     match spec:
         case TargetSpec("reference"):
-            return ReferenceImplementation()
+            return _reference(spec.location)
         case TargetSpec("museum", location=str(id)):
             return _bug(id)
         case TargetSpec("command", location=str(program)):
@@ -180,11 +180,31 @@ def describe(implementation: Implementation) -> Description:
         return Description(
             hello.name, hello.version, {hello.name: hello.version}, operations=operations, policies=policies
         )
-    if type(implementation) is ReferenceImplementation:
+    if type(implementation) in {ReferenceImplementation, PartOfReference}:
         version = importlib.metadata.version("packproof")
         return Description("reference", version, {"packproof": version}, operations=operations, policies=policies)
     inner = implementation.inner if isinstance(implementation, DuckTyped) else implementation
     return Description(type(inner).__qualname__, operations=operations, policies=policies)
+
+
+class PartOfReference(ReferenceImplementation):
+    """The specification as far as some operations go."""
+
+    def __init__(self, operations: frozenset[Op]) -> None:
+        self._operations = operations
+
+    def operations(self) -> frozenset[Op]:
+        """Those that were asked for."""
+        return self._operations
+
+
+def _reference(names: str | None) -> Implementation:
+    if names is None:
+        return ReferenceImplementation()
+    try:
+        return PartOfReference(frozenset(Op(name) for name in names.split(",")))
+    except ValueError as error:
+        raise TargetError(f"{error}: the operations are {', '.join(op.value for op in Op)}") from error
 
 
 def _bug(id: str) -> Implementation:

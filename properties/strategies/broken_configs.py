@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from properties.strategies.configs import ANYWHERE, Mode, Space, accepted_configs
+from properties.strategies.choices import one_of
+from properties.strategies.configs import ANYWHERE, Mode, Space, draw_accepted_config
 from reference_impl.config import CudaGraph, DatasetKind, ModelFamily, TrainingConfig
 from reference_impl.rules import RULES, Severity, check, cp_multiple, pack_multiple
 
@@ -46,7 +47,7 @@ def breaking(draw: st.DrawFn, rule: str, mode: Mode | None = None) -> TrainingCo
         mode: how documents are packed; by default any mode that the rule can be broken in.
     """
     breaker = BREAKERS[rule]
-    start = draw(accepted_configs(mode or draw(st.sampled_from(breaker.modes)), breaker.space))
+    start = draw_accepted_config(draw, mode or draw(one_of(breaker.modes)), breaker.space)
     config = breaker.spoil(draw, start)
     found = check(config)
     errors = {item.rule.id for item in found if item.rule.severity is Severity.ERROR}
@@ -74,7 +75,7 @@ def _both_modes(draw: st.DrawFn, config: TrainingConfig) -> TrainingConfig:
 
 def _lengths_differ(draw: st.DrawFn, config: TrainingConfig) -> TrainingConfig:
     step = pack_multiple(config)
-    offset = draw(st.sampled_from((1, step, config.model_seq_length, -1, -step)))
+    offset = draw(one_of((1, step, config.model_seq_length, -1, -step)))
     return replace(config, dataset_seq_length=max(config.model_seq_length + offset, 1))
 
 
@@ -101,7 +102,7 @@ _TUNED = Space(context=_CP, kinds=(DatasetKind.FINETUNING,), families=(ModelFami
 BREAKERS: Mapping[str, Breaker] = {
     "one-packing-mode": Breaker(_both_modes, space=Space(families=(ModelFamily.OTHER,))),
     "offline-size-positive": Breaker(
-        lambda draw, c: replace(c, offline_size=draw(st.sampled_from((0, -1, -c.model_seq_length))))
+        lambda draw, c: replace(c, offline_size=draw(one_of((0, -1, -c.model_seq_length))))
     ),
     "offline-micro-batch": Breaker(
         lambda draw, c: replace(c, micro_batch_size=draw(st.integers(2, 8))), space=Space(context=(1,))
@@ -122,7 +123,7 @@ BREAKERS: Mapping[str, Breaker] = {
         space=Space(tensor=(4, 8), sequence_parallel=(True,)),
     ),
     "document-multiple-positive": Breaker(
-        lambda draw, c: replace(c, pad_seq_to_mult=draw(st.sampled_from((0, -1, -pack_multiple(c)))))
+        lambda draw, c: replace(c, pad_seq_to_mult=draw(one_of((0, -1, -pack_multiple(c)))))
     ),
     "cp-document-multiple": Breaker(
         lambda draw, c: replace(c, pad_seq_to_mult=draw(beside(cp_multiple(c)) | st.sampled_from((1, None)))),
@@ -143,9 +144,7 @@ BREAKERS: Mapping[str, Breaker] = {
         lambda _, c: replace(c, pad_cu_seqlens=True, has_metadata_file=False, pad_to_max_length=True)
     ),
     "graph-width": Breaker(
-        lambda draw, c: replace(
-            c, pad_cu_seqlens=False, pad_to_max_length=False, cuda_graph=draw(st.sampled_from(_GRAPHS))
-        ),
+        lambda draw, c: replace(c, pad_cu_seqlens=False, pad_to_max_length=False, cuda_graph=draw(one_of(_GRAPHS))),
         modes=_PACKED,
         along=("graph-boundaries",),  # every kind of graph captures attention
     ),
@@ -160,7 +159,7 @@ BREAKERS: Mapping[str, Breaker] = {
         space=Space(context=(3,), graphs=(CudaGraph.NONE,)),
     ),
     "in-batch-graph": Breaker(
-        lambda draw, c: replace(c, pad_to_max_length=True, cuda_graph=draw(st.sampled_from(_GRAPHS))),
+        lambda draw, c: replace(c, pad_to_max_length=True, cuda_graph=draw(one_of(_GRAPHS))),
         modes=(Mode.IN_BATCH,),
     ),
 }

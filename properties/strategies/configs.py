@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from hypothesis import strategies as st
 
+from properties.strategies.choices import one_of
 from reference_impl.config import CudaGraph, DatasetKind, ModelFamily, TrainingConfig
 from reference_impl.hazards import WIDTH_STEP
 from reference_impl.rules import pack_multiple
@@ -68,20 +69,19 @@ class Space:
 ANYWHERE = Space()
 
 
-@st.composite
-def accepted_configs(draw: st.DrawFn, mode: Mode, space: Space = ANYWHERE) -> TrainingConfig:
-    """Configurations that break no rule and hold no hazard."""
-    tensor = draw(st.sampled_from(space.tensor))
+def draw_accepted_config(draw: st.DrawFn, mode: Mode, space: Space = ANYWHERE) -> TrainingConfig:
+    """A configuration that breaks no rule and holds no hazard."""
+    tensor = draw(one_of(space.tensor))
     sizes = TrainingConfig(
-        context_parallel_size=draw(st.sampled_from(space.context)),
+        context_parallel_size=draw(one_of(space.context)),
         tensor_parallel_size=tensor,
-        pipeline_parallel_size=draw(st.sampled_from(space.pipeline)),
-        sequence_parallel=tensor > 1 and draw(st.sampled_from(space.sequence_parallel)),
+        pipeline_parallel_size=draw(one_of(space.pipeline)),
+        sequence_parallel=tensor > 1 and draw(one_of(space.sequence_parallel)),
     )
     multiple = pack_multiple(sizes)
-    usual = max(draw(st.sampled_from(USUAL_LENGTHS)), space.shortest)
+    usual = max(draw(one_of(USUAL_LENGTHS)), space.shortest)
     length = multiple * (-(-usual // multiple) + draw(st.integers(0, 40)))
-    kind = DatasetKind.FINETUNING if mode is not Mode.NONE else draw(st.sampled_from(space.kinds))
+    kind = DatasetKind.FINETUNING if mode is not Mode.NONE else draw(one_of(space.kinds))
     per_token = (kind is DatasetKind.FINETUNING and sizes.context_parallel_size > 1) or draw(st.booleans())
     config = replace(
         sizes,
@@ -90,12 +90,12 @@ def accepted_configs(draw: st.DrawFn, mode: Mode, space: Space = ANYWHERE) -> Tr
         dataset_kind=kind,
         calculate_per_token_loss=per_token,
         average_in_collective=not per_token and draw(st.booleans()),
-        mtp_num_layers=draw(st.sampled_from((None, 1, 2))) if mode is Mode.NONE else None,
-        model_family=draw(st.sampled_from(_families(mode, space, sizes))),
+        mtp_num_layers=draw(one_of((None, 1, 2))) if mode is Mode.NONE else None,
+        model_family=draw(one_of(_families(mode, space, sizes))),
     )
     if mode is Mode.IN_BATCH:
         return replace(config, pack_sequences_in_batch=True, micro_batch_size=draw(st.integers(2, 8)))
-    graph = draw(st.sampled_from(space.graphs))
+    graph = draw(one_of(space.graphs))
     if mode is Mode.NONE:
         micro_batch = draw(st.integers(1, 8))
         return replace(config, micro_batch_size=micro_batch, pad_to_max_length=draw(st.booleans()), cuda_graph=graph)
@@ -111,6 +111,10 @@ def accepted_configs(draw: st.DrawFn, mode: Mode, space: Space = ANYWHERE) -> Tr
     )
 
 
+accepted_configs = st.composite(draw_accepted_config)
+"""Configurations that break no rule and hold no hazard."""
+
+
 def _families(mode: Mode, space: Space, sizes: TrainingConfig) -> tuple[ModelFamily, ...]:
     """Families that can be cut for so many ranks."""
     families = space.families or FAMILIES[mode]
@@ -123,4 +127,4 @@ def _document_multiple(draw: st.DrawFn, sizes: TrainingConfig) -> int | None:
     """What documents are padded to: on CP ranks a multiple of the least allowed one, else anything or nothing."""
     if sizes.context_parallel_size > 1:
         return pack_multiple(sizes) * draw(st.integers(1, 3))
-    return draw(st.sampled_from((1, None, 2, 3, 16)))
+    return draw(one_of((1, None, 2, 3, 16)))

@@ -16,7 +16,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from properties.strategies.lengths import algorithms, capacities, length_lists, multiples, seeds, unpadded
+from properties.strategies.choices import one_of
+from properties.strategies.lengths import algorithms, capacities, draw_lengths, multiples, seeds, unpadded
 from reference_impl.documents import Bins, BoolArray, Document, IntArray, Overlong, PackSpec
 
 IDENTITY = 1000
@@ -26,7 +27,7 @@ eos_ids: SearchStrategy[int] = st.sampled_from((0, 2, 50))
 
 def other_than(eos_id: int) -> SearchStrategy[int]:
     """Ids for padding that are not EOS and name no document."""
-    return st.sampled_from([pad_id for pad_id in (0, 1, 3, 999) if pad_id != eos_id])
+    return one_of([pad_id for pad_id in (0, 1, 3, 999) if pad_id != eos_id])
 
 
 def identity(document: int, offset: int) -> int:
@@ -74,8 +75,7 @@ class Kind:
 PLAIN = Kind()
 
 
-@st.composite
-def documents_of(
+def draw_documents(
     draw: st.DrawFn, lengths: Sequence[int], eos_id: int, pad_id: int, kind: Kind = PLAIN
 ) -> tuple[Document, ...]:
     """One document of each runtime length, in order; length -1 gives a document without a token.
@@ -104,7 +104,7 @@ def _tokens(draw: st.DrawFn, index: int, length: int, eos_id: int, pad_id: int, 
 def _answered(draw: st.DrawFn, tokens: IntArray, answers: Answers) -> Document:
     stored = len(tokens)
     if answers == Answers.MIXED:
-        answers = draw(st.sampled_from((Answers.MASK, Answers.START)))
+        answers = draw(one_of((Answers.MASK, Answers.START)))
     if answers == Answers.MASK:
         return Document(tokens, loss_mask=draw(masks(stored)))
     if answers == Answers.NOTHING:
@@ -161,28 +161,27 @@ class Fit(StrEnum):
 def paddings(draw: st.DrawFn, fit: Fit = Fit.BETWEEN, kind: Kind = PLAIN) -> Padding:
     """One document to pad or to truncate."""
     multiple = draw(multiples)
-    length, limit = draw(_lengths_that(fit, multiple))
+    length, limit = _draw_lengths_that(draw, fit, multiple)
     eos_id = draw(eos_ids)
     pad_id = eos_id if kind.pad_is_eos else draw(other_than(eos_id))
-    (document,) = draw(documents_of([length], eos_id, pad_id, kind))
+    (document,) = draw_documents(draw, [length], eos_id, pad_id, kind)
     return document, limit, multiple
 
 
-@st.composite
-def _lengths_that(draw: st.DrawFn, fit: Fit, multiple: int) -> tuple[int, int]:
+def _draw_lengths_that(draw: st.DrawFn, fit: Fit, multiple: int) -> tuple[int, int]:
     """A runtime length and a limit that relate as ``fit`` says."""
     whole = draw(st.integers(1, 4)) * multiple
     part = draw(st.integers(1, multiple - 1))
     if fit == Fit.BETWEEN:
         return whole - part, whole + draw(st.integers(0, 2 * multiple))
     if fit == Fit.ALIGNED:
-        return whole - draw(st.sampled_from((0, 0, multiple))), whole + draw(st.integers(1, 2 * multiple))
+        return whole - draw(one_of((0, 0, multiple))), whole + draw(st.integers(1, 2 * multiple))
     if fit == Fit.AT_LIMIT:
         return whole, whole
     if fit == Fit.NEAR_LIMIT:
         return whole + draw(st.integers(1, part)), whole + part
-    limit = whole + draw(st.sampled_from((0, part)))
-    return limit + draw(st.sampled_from((1, 2, multiple, limit + 1))), limit
+    limit = whole + draw(one_of((0, part)))
+    return limit + draw(one_of((1, 2, multiple, limit + 1))), limit
 
 
 # Documents and bins --------------------------------------------------------------------------------------------------
@@ -192,12 +191,12 @@ def _lengths_that(draw: st.DrawFn, fit: Fit, multiple: int) -> tuple[int, int]:
 def fillings(draw: st.DrawFn, kind: Kind = PLAIN, *, smallest: int = 1) -> tuple[tuple[Document, ...], Bins, int]:
     """Documents, bins that hold exactly their lengths, and the capacity."""
     capacity = draw(capacities())
-    lengths = draw(length_lists(capacity, smallest=smallest))
+    lengths = draw_lengths(draw, capacity, smallest=smallest)
     if smallest == 0:
         lengths = [*lengths, *[0] * draw(st.integers(0, 2))]
     eos_id = draw(eos_ids)
     pad_id = eos_id if kind.pad_is_eos else draw(other_than(eos_id))
-    documents = draw(documents_of(lengths, eos_id, pad_id, kind))
+    documents = draw_documents(draw, lengths, eos_id, pad_id, kind)
     first = draw(st.integers(0, len(lengths) - 1))
     return documents, _bins([*lengths[first:], *lengths[:first]], capacity, draw(st.integers(1, 4))), capacity
 
@@ -259,9 +258,9 @@ def packings(
         overlong: policy for overlong documents.
     """
     multiple = draw(multiple_of)
-    sizes = draw(_sizes(run, multiple))
+    sizes = _draw_sizes(draw, run, multiple)
     fewest = 1 if max(sizes.special, default=0) < 1 else 0
-    lengths = draw(_plain_lengths(sizes.longest_plain, multiple, fewest))
+    lengths = _draw_plain_lengths(draw, sizes.longest_plain, multiple, fewest)
     position = draw(st.integers(0, len(lengths)))
     lengths = [*lengths[:position], *sizes.special, *lengths[position:]]
     eos_id = draw(eos_ids)
@@ -276,11 +275,10 @@ def packings(
         seed=draw(seeds),
         overlong=overlong,
     )
-    return draw(documents_of(lengths, eos_id, pad_id, kind)), spec
+    return draw_documents(draw, lengths, eos_id, pad_id, kind), spec
 
 
-@st.composite
-def _sizes(draw: st.DrawFn, run: Run, multiple: int) -> _Sizes:
+def _draw_sizes(draw: st.DrawFn, run: Run, multiple: int) -> _Sizes:
     capacity = draw(capacities(smallest=max(4, 2 * multiple)))
     spare = draw(st.integers(1, 4))
     room = capacity // multiple * multiple
@@ -291,8 +289,8 @@ def _sizes(draw: st.DrawFn, run: Run, multiple: int) -> _Sizes:
         beyond = draw(st.integers(limit + 1, capacity))
         return _Sizes((beyond,), (limit - 1) // multiple * multiple, capacity, limit)
     if run == Run.OVER_CAPACITY:
-        beyond = draw(st.sampled_from((capacity + 1, capacity + 2, 2 * capacity, 3 * capacity + 1)))
-        return _Sizes((beyond,) * draw(st.sampled_from((1, 1, 2))), room, capacity, beyond + spare)
+        beyond = draw(one_of((capacity + 1, capacity + 2, 2 * capacity, 3 * capacity + 1)))
+        return _Sizes((beyond,) * draw(one_of((1, 1, 2))), room, capacity, beyond + spare)
     if run == Run.NEAR_LIMIT:
         last = room - multiple
         part = draw(st.integers(1, multiple - 1))
@@ -303,9 +301,8 @@ def _sizes(draw: st.DrawFn, run: Run, multiple: int) -> _Sizes:
     return _Sizes(special, room, capacity, capacity + spare)
 
 
-@st.composite
-def _plain_lengths(draw: st.DrawFn, longest: int, multiple: int, fewest: int) -> list[int]:
+def _draw_plain_lengths(draw: st.DrawFn, longest: int, multiple: int, fewest: int) -> list[int]:
     if longest < multiple:
         return []
-    lengths = draw(length_lists(longest, fewest=fewest, most=6, multiple=multiple))
+    lengths = draw_lengths(draw, longest, fewest=fewest, most=6, multiple=multiple)
     return [length - (multiple > 1 and length % multiple == 0) for length in lengths]

@@ -1,6 +1,7 @@
 """Capacities, lengths and bins where packers go wrong: at the capacity and its fractions, beside powers of two.
 
-All lengths are runtime lengths (slots). ``parted`` lets a law take several inputs that fit each other.
+All lengths are runtime lengths (slots). ``parted`` lets a law take several inputs that fit each other. A part whose
+arguments change with every example is a function that takes ``draw``: Hypothesis would make and check a strategy anew.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from properties.strategies.choices import one_of
 from reference_impl.documents import Algorithm, IntArray
 
 algorithms: SearchStrategy[Algorithm] = st.sampled_from(
@@ -102,8 +104,7 @@ def lengths_up_to(capacity: int, smallest: int = 1) -> SearchStrategy[int]:
 _kinds = st.sampled_from(("any", "awkward", "equal", "exact", "one over"))
 
 
-@st.composite
-def length_lists(
+def draw_lengths(
     draw: st.DrawFn, capacity: int, *, smallest: int = 1, fewest: int = 1, most: int = 8, multiple: int = 1
 ) -> list[int]:
     """Lengths that each fit: any, awkward, all equal, or in groups that fill a bin or exceed it by one slot.
@@ -151,7 +152,7 @@ def lengths_and_capacity(
 ) -> tuple[IntArray, int]:
     """Lengths (n,) and a capacity that holds each of them."""
     capacity = draw(capacities())
-    return as_array(draw(length_lists(capacity, smallest=smallest, fewest=fewest, most=most))), capacity
+    return as_array(draw_lengths(draw, capacity, smallest=smallest, fewest=fewest, most=most)), capacity
 
 
 @st.composite
@@ -178,8 +179,8 @@ def graded_lengths_and_capacity(draw: st.DrawFn, *, most: int = 12) -> tuple[Int
 def overlong_lengths_and_capacity(draw: st.DrawFn) -> tuple[IntArray, int]:
     """Lengths (n,) and a capacity; at least one length exceeds it, by one slot or by far."""
     capacity = draw(capacities())
-    fitting = draw(length_lists(capacity, fewest=0, most=5))
-    beyond = draw(st.sampled_from((capacity + 1, capacity + 2, 2 * capacity, 3 * capacity + 1)))
+    fitting = draw_lengths(draw, capacity, fewest=0, most=5)
+    beyond = draw(one_of((capacity + 1, capacity + 2, 2 * capacity, 3 * capacity + 1)))
     position = draw(st.integers(0, len(fitting)))
     return as_array([*fitting[:position], beyond, *fitting[position:]]), capacity
 
@@ -188,7 +189,7 @@ def overlong_lengths_and_capacity(draw: st.DrawFn) -> tuple[IntArray, int]:
 def counts_and_capacity(draw: st.DrawFn, *, smallest: int = 1) -> tuple[IntArray, int]:
     """A histogram (max_length + 1,) with at least one document, and a capacity that holds the longest."""
     lengths, capacity = draw(lengths_and_capacity(smallest=smallest))
-    beyond = draw(st.sampled_from((0, 1, 5)))
+    beyond = draw(one_of((0, 1, 5)))
     return np.bincount(lengths, minlength=int(lengths.max()) + 1 + beyond).astype(np.int64), capacity
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from properties.readings import bins_of, ceil_to, load, metadata_of
+from properties.strategies.choices import one_of
 from properties.strategies.documents import eos_ids, identity, masks, other_than
 from properties.strategies.lengths import as_array, multiples, seeds
 from reference_impl.batches import CollateSpec
@@ -63,8 +64,7 @@ class RowKind:
 PLAIN_ROWS = RowKind()
 
 
-@st.composite
-def rows(
+def draw_rows(
     draw: st.DrawFn, kind: RowKind = PLAIN_ROWS, *, eos_id: int, pad_id: int, multiple: int = 1
 ) -> tuple[PackedRow, ...]:
     """Rows of 1-4 documents with at least one slot each.
@@ -153,14 +153,14 @@ def collations(
     eos_id = draw(eos_ids)
     pad_id = draw(other_than(eos_id)) if kind.padded == Padded.OTHER else eos_id
     multiple = 1 if kind.padded == Padded.NO else draw(multiples)
-    made = draw(rows(kind, eos_id=eos_id, pad_id=pad_id, multiple=multiple))
+    made = draw_rows(draw, kind, eos_id=eos_id, pad_id=pad_id, multiple=multiple)
     widest = max(1, *(load(row) for row in made))
-    capacity = widest + draw(st.sampled_from((0, 1, 2, 7)))
+    capacity = widest + draw(one_of((0, 1, 2, 7)))
     to_width = static or (draw(st.booleans()) if width is None else width == Width.FULL)
     spec = CollateSpec(
         width=capacity,
         pad_to_width=to_width,
-        width_multiple=draw(st.sampled_from((1, 2, 8, 16))),
+        width_multiple=draw(one_of((1, 2, 8, 16))),
         document_multiple=multiple,
         eos_id=eos_id,
         answer_only_loss=answer_only_loss,
@@ -174,7 +174,7 @@ def collations(
 
 def stored_rows(*, most_rows: int = 4) -> SearchStrategy[tuple[PackedRow, ...]]:
     """Rows to write and read; token ids up to the largest of 32 bits."""
-    plain = rows(RowKind(most_rows=most_rows), eos_id=0, pad_id=0)
+    plain = st.composite(draw_rows)(RowKind(most_rows=most_rows), eos_id=0, pad_id=0)
     return st.one_of(plain, plain.map(lambda made: tuple(_with_large_ids(row) for row in made)))
 
 

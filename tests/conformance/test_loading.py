@@ -74,6 +74,17 @@ def test_the_reference_is_described_with_our_version() -> None:
     assert set(description.operations) == {op.value for op in ReferenceImplementation().operations()}
 
 
+def test_a_part_of_the_reference_has_the_named_operations_only() -> None:
+    part = load("reference:assign_bins,collate")
+    assert part.operations() == {Op.ASSIGN_BINS, Op.COLLATE}
+    assert describe(part).name == "reference"
+
+
+def test_a_part_of_the_reference_that_does_not_exist_is_refused_with_the_operations() -> None:
+    with pytest.raises(TargetError, match=r"'fold' .*assign_bins"):
+        load("reference:assign_bins,fold")
+
+
 def test_any_class_with_methods_named_after_operations_is_a_target(here: Path) -> None:
     module(here, "packer_a", "class P:\n    def assign_bins(self, lengths, capacity, algorithm, seed): return ((1,),)")
     target = load("module:packer_a:P")

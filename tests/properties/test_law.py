@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from properties import law as laws
@@ -78,6 +78,43 @@ def test_an_operation_that_refuses_every_input_is_not_supported(error: NotSuppor
             raise error
 
     assert make(KEPT(lengths_kept)).run(Refuses()).verdict is Verdict.NOT_SUPPORTED
+
+
+def test_a_law_is_given_up_when_a_target_can_take_none_of_many_inputs() -> None:
+    """Drawing on would cost ten times the examples asked for, and tell nothing more."""
+
+    class Refuses(OneBinEach):
+        calls = 0
+
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            self.calls += 1
+            raise Inexpressible("no")
+
+    refuses = Refuses()
+    outcome = make(KEPT(lengths_kept)).run(refuses)
+    assert outcome.verdict is Verdict.NOT_SUPPORTED
+    assert f"none of {laws.MOST_REFUSED} inputs" in outcome.message
+    assert refuses.calls == laws.MOST_REFUSED
+
+
+def test_inputs_that_a_target_cannot_take_do_not_hide_what_it_does_with_others() -> None:
+    class TakesFivesOnly(LosesFives):
+        def assign_bins(self, lengths: IntArray, capacity: int, algorithm: Algorithm, seed: int) -> Bins:
+            if 5 not in lengths:
+                raise Inexpressible("no")
+            return super().assign_bins(lengths, capacity, algorithm, seed)
+
+    assert make(KEPT(lengths_kept)).run(TakesFivesOnly()).verdict is Verdict.FAILED
+
+
+def test_a_law_that_accepts_none_of_its_own_inputs_is_a_harness_error() -> None:
+    def never(implementation: Implementation, lengths: list[int]) -> None:
+        del implementation
+        assume(lengths is None)
+
+    outcome = make(KEPT(never)).run(OneBinEach())
+    assert outcome.verdict is Verdict.HARNESS_ERROR
+    assert "accepts itself" in outcome.message
 
 
 @pytest.mark.parametrize("error", [KeyError(12), SystemExit(1), RecursionError("deep")])
