@@ -145,7 +145,8 @@ def _idle(found: Matrix, keys: Iterable[str], seed: int) -> list[tuple[str, Sequ
 def screen(key: str, bugs: Sequence[str], every: bool, number: int, seed: int) -> tuple[Kill, ...]:
     """One law on the bugs that it comes to, on its first inputs; on a part where it comes there through others."""
     law = catalogue()[key]
-    subjects = [museum()[bug] for bug in bugs]
+    known = museum()
+    subjects = [known[bug] for bug in bugs]
     if any(law.needs & bug.overrides for bug in subjects):
         drawn(key, number, seed)  # all at once, before ``concerns`` asks for the first few of them
     return tuple(
@@ -179,7 +180,8 @@ def first_catch(key: str, bugs: Sequence[str], seed: int) -> tuple[Kill, ...]:
     All bugs are put to one input before the next one is drawn: most are caught by the first that comes to them.
     """
     law = catalogue()[key]
-    subjects = [bug for bug in (museum()[id] for id in bugs) if concerns(law, bug)]
+    known = museum()
+    subjects = [known[id] for id in bugs if concerns(law, known[id])]
     subjects.sort(key=lambda bug: not law.needs & bug.overrides)
     implementations = [bug.implementation() for bug in subjects]
     for number, inputs in enumerate(drawn(key, SEARCH, seed), 1):

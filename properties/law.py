@@ -24,6 +24,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cache
+from types import MappingProxyType
 from typing import Any, cast
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -395,6 +397,7 @@ def law(
         if entry.key in _catalogue:
             raise ValueError(f"law {entry.key} exists already: {_catalogue[entry.key].claim}")
         _catalogue[entry.key] = entry
+        catalogue.cache_clear()
         test.law = entry  # pyright: ignore[reportFunctionMemberAccess]
         return test
 
@@ -415,9 +418,10 @@ def _parts(test: Callable[..., None]) -> tuple[Callable[..., None], Mapping[str,
     return handle.inner_test, handle._given_kwargs  # noqa: SLF001
 
 
+@cache
 def catalogue() -> Mapping[str, Law]:
     """Every law by key, in order of id."""
     from properties import laws  # noqa: PLC0415 - they import this module
 
     laws.load()
-    return {key: _catalogue[key] for key in sorted(_catalogue)}
+    return MappingProxyType({key: _catalogue[key] for key in sorted(_catalogue)})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 
 from properties.museum.bug import Bug, bug, registered
 
@@ -16,6 +17,11 @@ __all__ = ["Bug", "bug", "museum"]
 
 def museum() -> Mapping[str, Bug]:
     """Every bug by id, in order."""
+    _load()
+    return registered()
+
+
+@cache
+def _load() -> None:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
-    return registered()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from reference_impl.interface import Implementation, Op
 from reference_impl.reference import ReferenceImplementation
@@ -29,7 +30,7 @@ class Bug:
     text: str
     implementation: type[Implementation]
 
-    @property
+    @cached_property
     def overrides(self) -> frozenset[Op]:
         """The operations that are broken directly."""
         return frozenset(
