@@ -193,7 +193,9 @@ def test_labels_shifted_before_the_cut_are_those_shifted_after_it(
     tokens = stream_of(layout).tokens
     slots = owned_slots(layout, world, rank)
     inner = (position_of(layout) + 1 < slots_per_segment(layout)[segment_of(layout)])[slots]
-    part = implementation.roll(tokens, layout, world, 1, Borders.PADDED)[rank]
+    parts = implementation.roll(tokens, layout, world, 1, Borders.PADDED)
+    same([part.size for part in parts], [slots.size] * world, "a rank has a value for each of its slots")
+    part = parts[rank]
     same(part[inner], np.roll(tokens, -1)[slots][inner], "labels are the same but for a segment's last slot")
 
 
