@@ -21,6 +21,7 @@ from conformance.exit_codes import ExitCode
 from conformance.kill_matrix import Matrix, kinds_drawn
 from conformance.many import Workers
 from conformance.museum_report import BugRow, Report
+from conformance.redundancy import Redundancy
 from conformance.reports import museum as page
 from conformance.smallest import smallest
 from properties.law import catalogue
@@ -52,6 +53,8 @@ def museum(
         write_atomically(report / "museum.json", museum_report.to_json(found))
         page.write(found, report / "museum.html")
     console.print(_table(found))
+    if found.redundancy:
+        console.print(_redundancy_table(found.redundancy))
     for line, style in _notes(found):
         console.print(Text(line, style=style), soft_wrap=True)
     console.print(f"{len(found.bugs) - len(found.survivors)} passed, {len(found.survivors)} failed, 0 skipped")
@@ -96,6 +99,14 @@ def _table(found: Report) -> Table:
     return table
 
 
+def _redundancy_table(redundancy: Redundancy) -> Table:
+    """Each law removed in turn."""
+    table = Table("without", "these survive")
+    for law, bugs in redundancy.survivors.items():
+        table.add_row(Text(law), Text(", ".join(bugs)))
+    return table
+
+
 def _notes(found: Report) -> list[tuple[str, str]]:
     """Lines below the table, each with its style."""
     notes: list[tuple[str, str]] = []
@@ -118,7 +129,7 @@ def _notes(found: Report) -> list[tuple[str, str]]:
     if found.redundancy:
         alone = found.redundancy
         notes.append(
-            (f"{len(alone.survivors)} laws catch a bug that no other does, {len(alone.never_alone)} none", "")
+            (f"{len(alone.survivors)} laws catch a bug that no other does; {len(alone.never_alone)} do not", "")
         )
     never = [kind for kind, number in found.inputs.items() if not number]
     if never:

@@ -107,6 +107,9 @@ def test_a_law_that_catches_nothing_must_say_what_it_guards(
     result = packproof()
     assert result.exit_code == expected, result.output
     assert "BIN-001" in result.output
+    redundancy_table = result.output.partition("these survive")[2]
+    assert "LAY-005" in redundancy_table
+    assert "X-LAY-1" in redundancy_table
 
 
 def kills(*pairs: tuple[str, str]) -> Matrix:

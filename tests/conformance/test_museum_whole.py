@@ -15,7 +15,7 @@ from conformance.exit_codes import ExitCode
 from conformance.smallest import MOST_EXAMPLES
 from properties.museum import museum
 
-pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ def test_every_kind_of_input_is_drawn(found: dict[str, Any]) -> None:
     assert [kind for kind, number in found["inputs"].items() if not number] == []
 
 
+@pytest.mark.nightly
 def test_enough_siblings_are_caught_and_every_survivor_has_a_reason(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["museum", "--siblings", "--report", str(tmp_path)])
     assert result.exit_code == ExitCode.OK, result.output
