@@ -144,7 +144,7 @@ def _run(
 
 def _known(algorithm: Algorithm) -> str:
     """Bridge's name of an algorithm, if the release has it; Bridge itself would fail with a bare ``KeyError``."""
-    if not hasattr(bridge("data.datasets.packing_utils"), algorithm.value):
+    if not hasattr(part(Part.ALGORITHMS), algorithm.value):
         raise Inexpressible(f"this Megatron Bridge has no {algorithm.value}")
     return algorithm.value
 
