@@ -68,8 +68,12 @@ def test_a_report_names_what_was_found_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_what_moved_between_releases_is_named_in_one_place_only() -> None:
-    """Elsewhere, an old path would make a part of a newer release *not supported* without a word."""
-    moved = {place.partition(":")[0] for where in PLACES.values() if len(where) > 1 for place in where}
+    """Elsewhere, an old path would make a part of a newer release *not supported* without a word.
+
+    Modules of ``training`` are there in every release, whatever left them.
+    """
+    modules = {place.partition(":")[0] for where in PLACES.values() if len(where) > 1 for place in where}
+    moved = {module for module in modules if module.startswith("data.")}
     adapter = Path(places.__file__).parent
     named = {
         (source.name, module)
