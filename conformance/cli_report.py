@@ -15,6 +15,7 @@ from conformance.events import LogError
 from conformance.law_changes import Change, change
 from conformance.reports import html
 from conformance.reports.columns import Column, Log, columns
+from conformance.reports.merging import merge
 from conformance.reports.reading import logs_of, paired
 
 
@@ -23,13 +24,17 @@ def report(
     page: Annotated[Path, typer.Option("--html", metavar="F", help="Where to write.")] = Path("packproof.html"),
     diff: Annotated[bool, typer.Option("--diff", help="Compare two runs: what is new, fixed, changed.")] = False,
 ) -> None:
-    """Write one page for one or several runs, each a column."""
+    """Write one page for one or several runs; runs of one target, such as on a GPU and on CPUs, are merged."""
     console = Console()
-    logs, alone = _compared(runs) if diff else ([log for run in runs for log in logs_of(run)], [])
+    logs, alone = _compared(runs) if diff else (merge([log for run in runs for log in logs_of(run)]), [])
     try:
         html.write(logs, page, diff=diff)
     except OSError as error:
         raise LogError(f"--html {page} cannot be written: {error.strerror}") from error
+    for column in columns(logs):
+        if column.log.merged:
+            names = ", ".join(run.name for run in column.log.runs)
+            console.print(Text(f"merged into {column.handle}: {names}"), soft_wrap=True)
     if diff:
         for before, after in itertools.batched(columns(logs), 2):
             console.print(Text(_sentence(before, after)), soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,17 +21,30 @@ LOUD_WORDS = {
 
 @dataclass(frozen=True)
 class Log:
-    """One section of an event log, and where its cases lie.
+    """One section of an event log, and where its cases lie; or several, merged.
 
     Attributes:
         section: header, verdicts and footer.
         folder: folder of the log; paths of cases are relative to it. None when the cases are not kept.
         name: tells runs of one target apart, such as the folder as the user wrote it.
+        merged: the logs that it was merged of, () for the log of one run.
+        origins: number of the log in ``merged`` that a verdict comes from, by key of the law.
     """
 
     section: Section
     folder: Path | None = None
     name: str = ""
+    merged: tuple[Log, ...] = ()
+    origins: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def runs(self) -> tuple[Log, ...]:
+        """The logs of single runs: those merged, or this one."""
+        return self.merged or (self,)
+
+    def origin(self, key: str) -> int:
+        """Number in ``runs`` of the one that the verdict on a law comes from."""
+        return self.origins.get(key, 0)
 
 
 @dataclass(frozen=True)

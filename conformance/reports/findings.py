@@ -12,7 +12,7 @@ from conformance import cases, svg
 from conformance.cases import Case, CaseError
 from conformance.events import Status, Verdict
 from conformance.pictures import pictures_of
-from conformance.reports.columns import Column
+from conformance.reports.columns import Column, Log
 from conformance.reports.links import links
 
 Plain = dict[str, Any]
@@ -39,12 +39,14 @@ class Finding:
 
     Attributes:
         column: number of the column.
+        run: number of the run, in a column of several.
         verdict: from its log.
         case: the counterexample, None when there is none or it cannot be read.
         problem: why it cannot be read.
     """
 
     column: int
+    run: int
     verdict: Verdict
     case: Case | None = None
     problem: str = ""
@@ -96,16 +98,17 @@ def _group(members: tuple[Finding, ...]) -> Group:
 
 
 def _finding(number: int, column: Column, verdict: Verdict) -> Finding:
-    folder = column.log.folder
+    run = column.log.origin(verdict.key)
+    folder = column.log.runs[run].folder
     if not verdict.case or folder is None:
-        return Finding(number, verdict)
+        return Finding(number, run, verdict)
     path = folder / verdict.case
     if not path.resolve().is_relative_to(folder.resolve()):
-        return Finding(number, verdict, problem="the case lies outside of the run's folder")
+        return Finding(number, run, verdict, problem="the case lies outside of the run's folder")
     try:
-        return Finding(number, verdict, cases.read(path))
+        return Finding(number, run, verdict, cases.read(path))
     except CaseError as error:
-        return Finding(number, verdict, problem=str(error))
+        return Finding(number, run, verdict, problem=str(error))
 
 
 def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence[str]) -> Plain:
@@ -125,6 +128,7 @@ def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence
         message = "\n".join(_without_values(message))
     shown: Plain = {
         "columns": [found.column for found in group.members],
+        "runs": [found.run for found in group.members] if any(found.run for found in group.members) else [],
         "verdict": first.verdict.verdict,
         "message": cut(message, detail.text),
         "expected": cut(case.expected, detail.text) if case and has_values else "",
@@ -152,10 +156,10 @@ def _without_values(message: str) -> Iterator[str]:
             yield line
 
 
-def replay(column: Column) -> tuple[str, str]:
-    """What stands before and after the case in the command that replays it on the column's target.
+def replay(run: Log) -> tuple[str, str]:
+    """What stands before and after the case in the command that replays it on the run's target.
 
     Parts that are quoted each on their own make one word of a shell, like the whole.
     """
-    folder = f"{shlex.quote(str(column.log.folder))}/" if column.log.folder else ""
-    return f"packproof replay {folder}", f" --target {shlex.quote(column.section.header.target)}"
+    folder = f"{shlex.quote(str(run.folder))}/" if run.folder else ""
+    return f"packproof replay {folder}", f" --target {shlex.quote(run.section.header.target)}"

@@ -147,7 +147,12 @@ def _data(shown: Sequence[Column], found: Found, detail: Detail, drawings: _Draw
     }
     return {
         "columns": [
-            {"handle": column.handle, "names": column.names, "replay": findings.replay(column)} for column in shown
+            {
+                "handle": column.handle,
+                "names": column.names,
+                "runs": [{"name": run.name, "replay": findings.replay(run)} for run in column.log.runs],
+            }
+            for column in shown
         ],
         "verdicts": [str(status) for status in Status],
         "changes": [str(kind) for kind in Change],
@@ -175,10 +180,16 @@ def _law(shown: Sequence[Column], key: str, groups: Sequence[Group], detail: Det
         "sources": list(law.sources) if law else [],
         "links": links("; ".join(law.sources)) if law else [],
         "verdicts": [verdict.verdict if verdict else None for verdict in verdicts],
-        "measured": [[verdict.examples, round(verdict.seconds, 1)] if verdict else None for verdict in verdicts],
+        "measured": [_measured(column, key) for column in shown],
         "changes": _changes(verdicts),
         "findings": [findings.plain(group, detail, *drawings.add(group)) for group in groups],
     }
+
+
+def _measured(column: Column, key: str) -> tuple[int, float, int] | None:
+    """Examples, seconds and the number of the run that a verdict comes from."""
+    verdict = column.verdicts.get(key)
+    return (verdict.examples, round(verdict.seconds, 1), column.log.origin(key)) if verdict else None
 
 
 def _changes(verdicts: Sequence[Verdict | None]) -> dict[str, str]:

@@ -40,6 +40,12 @@ function verdictText(verdict) {
   return element("span", { class: "t-" + verdict.replaceAll(" ", "-") }, sign, verdict);
 }
 
+// A column; where it was merged of several runs, with the one that is meant.
+function named(number, run) {
+  const column = data.columns[number];
+  return column.runs.length > 1 ? `${column.handle} (${column.runs[run].name})` : column.handle;
+}
+
 // The part of a law ---------------------------------------------------------------------------------------------------
 
 // Text with ``code`` in it, as docstrings have it.
@@ -62,7 +68,7 @@ function about(law) {
   if (law.needs.length) add("needs", ...spaced(law.needs.map((name) => element("code", {}, name))));
   if (law.sources.length) add("sources", ...spaced(law.sources.map(source)));
   const measured = law.measured.flatMap((found, number) =>
-    (found ? [`${data.columns[number].handle}: ${found[0]} examples in ${found[1]} s`] : []));
+    (found ? [`${named(number, found[2])}: ${found[0]} examples in ${found[1]} s`] : []));
   add("measured", measured.join(", "));
   if (law.links.length) add("links", ...spaced(law.links.map(link)));
   return facts;
@@ -100,7 +106,8 @@ function drawing(number) {
 }
 
 function findingPart(finding) {
-  const names = finding.columns.map((number) => data.columns[number].handle).join(", ");
+  const runs = finding.columns.map((_, place) => (finding.runs || [])[place] || 0);
+  const names = finding.columns.map((number, place) => named(number, runs[place])).join(", ");
   const part = element("section", { class: "finding" }, element("h3", {}, `${names}: `, verdictText(finding.verdict)));
   if (finding.message) part.append(element("pre", {}, finding.message));
   const facts = values(finding);
@@ -108,7 +115,7 @@ function findingPart(finding) {
   for (const number of finding.drawings || []) part.append(drawing(number));
   for (const note of finding.notes || []) part.append(element("p", { class: "note" }, note));
   for (const [place, path] of (finding.cases || []).entries()) {
-    const [before, after] = data.columns[finding.columns[place]].replay;
+    const [before, after] = data.columns[finding.columns[place]].runs[runs[place]].replay;
     part.append(command(before + path + after));
   }
   if (finding.upstream) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import msgspec
 from conformance import cases, events
 from conformance.cases import Case
 from conformance.events import BLAME, Footer, Header, Section, Status, Verdict
-from conformance.exit_codes import ExitCode
 from conformance.reports.columns import Log
+from conformance.results import exit_code
 
 HOSTILE = (
     "</script x></script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&<!-- \x1b[31m {{ 7*7 }} \u2028"
@@ -51,8 +52,16 @@ def section(head: Header, *verdicts: Verdict, truncated: bool = False) -> Sectio
         msgspec.structs.replace(verdict, target=head.target, target_version=head.target_version)
         for verdict in verdicts
     ]
-    footer = Footer(finished="2026-01-01T00:00:09+00:00", seconds=9.0, counts={}, exit_code=ExitCode.OK)
-    return Section(head, own, footer=None if truncated else footer)
+    made = Section(head, own)
+    if not truncated:
+        made.footer = footer(made)
+    return made
+
+
+def footer(of: Section) -> Footer:
+    """The footer of a run that came to its end."""
+    counts = dict(Counter(str(found.verdict) for found in of.verdicts))
+    return Footer(finished="2026-01-01T00:00:09+00:00", seconds=9.0, counts=counts, exit_code=exit_code(of))
 
 
 def release(version: str, statuses: Mapping[str, Status]) -> Log:
@@ -67,6 +76,6 @@ def write_run(folder: Path, *sections: Section, recorded: tuple[Case, ...] = ())
         cases.write(case, folder / "cases" / case.file_name)
     folder.mkdir(exist_ok=True)
     for one in sections:
-        for event in (one.header, *one.verdicts, *([one.footer] if one.footer else [])):
+        for event in (one.header, *one.verdicts, *one.pass_targets, *([one.footer] if one.footer else [])):
             events.append(folder / "events.jsonl", event)
     return folder

@@ -1,4 +1,4 @@
-"""Merging runs: one section per target, and a clear refusal of what does not belong together."""
+"""Merging runs: one column per target, and a clear refusal of what does not belong together."""
 
 from __future__ import annotations
 
@@ -6,139 +6,154 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from logs import footer, header, section, verdict, write_run
 
-from conformance import events, merging
-from conformance.events import BLAME, Footer, Header, PassTarget, Section, Status, Verdict
+from conformance.events import Header, LogError, PassTarget, Section, Status
 from conformance.exit_codes import ExitCode
-from conformance.merging import MergeError
+from conformance.reports.columns import Log
+from conformance.reports.merging import ORDER, merge
+from conformance.reports.reading import logs_of
 
-HEADER = Header(
-    packproof="0.1.0", target="megatron-bridge", target_version="0.5.1", versions={}, imported="isolated",
-    stand_ins=("modelopt",), operations=("collate",), python="3.12.1", platform="cpu", profile="pr", seed=0,
-    started="2026-11-29T20:00:00+00:00", baseline="/a/megatron-bridge-0.5.1.toml",
+CPU = msgspec.structs.replace(
+    header(), versions={"megatron-core": "0.18.2", "torch": "2.12.1"}, operations=("collate",),
+    baseline="/a/megatron-bridge-0.5.1.toml", policies={"overlong": "dropped"}, places={"packing": "a.b"},
 )  # fmt: skip
 GPU = msgspec.structs.replace(
-    HEADER, imported="plain", stand_ins=(), operations=("partition",), platform="gpu",
-    baseline="/b/megatron-bridge-0.5.1.toml", started="2026-11-29T19:00:00+00:00",
+    CPU, imported="plain", stand_ins=(), operations=("partition",), platform="gpu", profile="nightly", seed=20261130,
+    versions={"megatron-core": "0.18.2", "torch": "2.13.0", "transformer-engine": "2.17.1"},
+    baseline="C:\\b\\megatron-bridge-0.5.1.toml", policies={"empty": "left out"}, python="3.12.9",
 )  # fmt: skip
+PASSED, FAILED, LACKS = Status.PASSED, Status.FAILED, Status.NOT_SUPPORTED
 
 
-def verdict(law: str, status: Status, case: str | None = None) -> Verdict:
-    return Verdict(
-        law=law, facet="", claim="", target="megatron-bridge", target_version="0.5.1", verdict=status,
-        blame=BLAME[status], seconds=0.1, examples=1, case=case,
-    )  # fmt: skip
+def run(folder: Path, head: Header, *tests: PassTarget, **laws: Status) -> list[Log]:
+    """Logs of a report folder with one section."""
+    made = section(head, *(verdict(law, status) for law, status in laws.items()))
+    made.pass_targets += tests
+    return logs_of(write_run(folder, made))
 
 
-def footer(count: int) -> Footer:
-    return Footer(finished="2026-11-29T21:00:00+00:00", seconds=1.5, counts={"any": count}, exit_code=ExitCode.OK)
-
-
-def run(folder: Path, header: Header, *verdicts: Verdict, end: bool = True) -> Path:
-    """A report folder with one section."""
-    folder.mkdir()
-    section = Section(header, list(verdicts), [], footer(len(verdicts)) if end else None)
-    merging.write([section], folder / "events.jsonl")
-    return folder
-
-
-def statuses(section: Section) -> dict[str, Status]:
-    return {found.law: found.verdict for found in section.verdicts}
+def statuses(of: Section) -> dict[str, Status]:
+    return {found.law: found.verdict for found in of.verdicts}
 
 
 def test_what_one_machine_cannot_measure_comes_from_the_other(tmp_path: Path) -> None:
-    """A law that is supported somewhere has that verdict; both machines are named."""
-    cpu = run(tmp_path / "cpu", HEADER, verdict("COL-001", Status.PASSED), verdict("CPX-001", Status.NOT_SUPPORTED))
-    gpu = run(tmp_path / "gpu", GPU, verdict("COL-001", Status.NOT_SUPPORTED), verdict("CPX-001", Status.PASSED))
-    [merged] = merging.merge([cpu, gpu])
-    assert statuses(merged) == {"COL-001": Status.PASSED, "CPX-001": Status.PASSED}
-    assert merged.header.platform == "cpu + gpu"
-    assert merged.header.operations == ("collate", "partition")
-    assert merged.header.stand_ins == ("modelopt",)
-    assert merged.header.started == GPU.started
-    assert merged.footer
-    assert merged.footer.counts == {"passed": 2}
-    assert merged.footer.exit_code is ExitCode.OK
+    """A law that is supported somewhere has that verdict, and it is known from where."""
+    cpu = run(tmp_path / "cpu", CPU, collated=PASSED, cut=LACKS, kernel=LACKS)
+    gpu = run(tmp_path / "gpu", GPU, collated=LACKS, cut=PASSED, kernel=LACKS)
+    (merged,) = merge([*cpu, *gpu])
+    assert statuses(merged.section) == {"collated": PASSED, "cut": PASSED, "kernel": LACKS}
+    assert [merged.origin(law) for law in ("collated", "cut", "kernel")] == [0, 1, 0]
+    assert merged.runs == (*cpu, *gpu)
+    assert merged.section.footer
+    assert merged.section.footer.counts == {"passed": 2, "not supported": 1}
+    assert merged.section.footer.exit_code is ExitCode.OK
 
 
-@pytest.mark.parametrize("first", [Status.PASSED, Status.FAILED])
-def test_a_failure_on_one_machine_is_a_failure(tmp_path: Path, first: Status) -> None:
-    """Whichever run comes first; the case keeps its place, and the exit code follows."""
-    second = Status.FAILED if first is Status.PASSED else Status.PASSED
-    runs = [
-        run(tmp_path / name, HEADER, verdict("COL-001", status, "cases/COL-001.json"))
-        for name, status in (("a", first), ("b", second))
-    ]
-    [merged] = merging.merge(runs)
-    assert statuses(merged) == {"COL-001": Status.FAILED}
-    failing = tmp_path / ("a" if first is Status.FAILED else "b")
-    assert merged.verdicts[0].case == str(failing / "cases/COL-001.json")
-    assert merged.footer
-    assert merged.footer.exit_code is ExitCode.DEVIATION
+def test_a_merged_header_holds_what_any_run_measured(tmp_path: Path) -> None:
+    """Operations, stand-ins, releases and policies of all; values that differ stand beside one another."""
+    (merged,) = merge([*run(tmp_path / "cpu", CPU, a=PASSED), *run(tmp_path / "gpu", GPU, a=PASSED, b=PASSED)])
+    head = merged.section.header
+    assert head.operations == ("collate", "partition")
+    assert head.stand_ins == ("modelopt",)
+    assert head.versions == {
+        "megatron-core": "0.18.2", "torch": "2.12.1 + 2.13.0", "transformer-engine": "2.17.1",
+    }  # fmt: skip
+    assert head.policies == {"overlong": "dropped", "empty": "left out"}
+    assert head.places == {"packing": "a.b"}
+    assert head.planned == 2
+
+
+@pytest.mark.parametrize("trouble", [status for status in Status if status not in {PASSED, LACKS}])
+@pytest.mark.parametrize("first", [True, False])
+def test_trouble_on_one_machine_is_trouble(tmp_path: Path, first: bool, trouble: Status) -> None:
+    """Whichever run comes first; the exit code follows."""
+    found = [trouble, PASSED] if first else [PASSED, trouble]
+    logs = [log for number, status in enumerate(found) for log in run(tmp_path / str(number), CPU, law=status)]
+    (merged,) = merge(logs)
+    assert statuses(merged.section) == {"law": trouble}
+    assert merged.origin("law") == found.index(trouble)
+    assert merged.section.footer
+    expected = ExitCode.OK if trouble is Status.FAILED_AS_EXPECTED else logs[found.index(trouble)].section.footer
+    assert merged.section.footer.exit_code == getattr(expected, "exit_code", expected)
+
+
+def test_every_verdict_has_its_place_in_the_order() -> None:
+    assert sorted(ORDER) == sorted(Status)
 
 
 def test_other_targets_stay_apart(tmp_path: Path) -> None:
-    """One section per target, in the order of the folders."""
-    other = msgspec.structs.replace(HEADER, target="reference")
-    runs = [run(tmp_path / "a", HEADER), run(tmp_path / "b", other)]
-    assert [section.header.target for section in merging.merge(runs)] == ["megatron-bridge", "reference"]
+    """One column per target, in the order of the folders; what has nothing to be merged with stays as it was."""
+    one, two = run(tmp_path / "a", CPU, a=PASSED), run(tmp_path / "b", header("reference"), a=PASSED)
+    assert merge([*one, *two]) == [*one, *two]
 
 
 def test_pass_targets_are_merged_too(tmp_path: Path) -> None:
     """A test that is skipped on one machine counts as it went on the other."""
-
-    def section(status: Status) -> Section:
-        test = PassTarget(suite="vlm-in-batch", test="t", target="x", target_version="", verdict=status, seconds=0.0)
-        return Section(HEADER, [], [test], footer(0))
-
-    folders: list[Path] = []
-    for status in (Status.NOT_SUPPORTED, Status.PASSED):
-        folder = tmp_path / status.name
-        folder.mkdir()
-        merging.write([section(status)], folder / "events.jsonl")
-        folders.append(folder)
-    [merged] = merging.merge(folders)
-    assert [test.verdict for test in merged.pass_targets] == [Status.PASSED]
-
-
-def test_a_truncated_run_is_refused(tmp_path: Path) -> None:
-    """Its missing laws would look as if nobody had asked for them."""
-    cut = run(tmp_path / "cut", HEADER, verdict("COL-001", Status.PASSED), end=False)
-    with pytest.raises(MergeError, match=r"the run of megatron-bridge in .*cut is truncated"):
-        merging.merge([cut])
-
-
-def test_a_log_with_fewer_verdicts_than_its_footer_counts_is_refused(tmp_path: Path) -> None:
-    """Lines were lost or added after the run."""
-    folder = run(tmp_path / "a", HEADER, verdict("COL-001", Status.PASSED), verdict("COL-002", Status.PASSED))
-    log = folder / "events.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(b"".join(lines[:1] + lines[2:]))
-    with pytest.raises(MergeError, match="footer counts 2 verdicts, and it holds 1"):
-        merging.merge([folder])
+    logs: list[Log] = []
+    for status in (LACKS, PASSED):
+        test = PassTarget(
+            suite="vlm-in-batch", test="t", target=CPU.target, target_version="0.5.1", verdict=status, seconds=0.0
+        )
+        logs += run(tmp_path / status.name, CPU, test)
+    (merged,) = merge(logs)
+    assert [test.verdict for test in merged.section.pass_targets] == [PASSED]
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("target_version", "0.4.2"), ("profile", "nightly"), ("seed", 7), ("packproof", "9"), ("baseline", None)],
+    ("fields", "words"),
+    [
+        ({"target_version": "0.4.2"}, "the release is 0.5.1 in one and 0.4.2 in the other"),
+        ({"packproof": "9"}, "the packproof is 0.1.0 in one and 9 in the other"),
+        ({"baseline": None}, "the baseline is megatron-bridge-0.5.1.toml in one and none in the other"),
+        ({"versions": {"megatron-core": "0.19.2"}}, "the release of megatron-core is 0.18.2 in one and 0.19.2"),
+        ({"policies": {"overlong": "split"}}, "the declared policy overlong is dropped in one and split"),
+    ],
 )
-def test_runs_that_did_not_measure_the_same_are_refused(tmp_path: Path, name: str, value: object) -> None:
-    """The sentence names the field and both values."""
-    other = msgspec.structs.replace(HEADER, **{name: value})
-    runs = [run(tmp_path / "a", HEADER), run(tmp_path / "b", other)]
-    with pytest.raises(MergeError, match=f"do not fit: {name} is .* and {value!r}"):
-        merging.merge(runs)
+def test_runs_that_did_not_measure_the_same_are_refused(tmp_path: Path, fields: dict[str, object], words: str) -> None:
+    """The sentence names both runs, what differs, both values and the way out."""
+    other = msgspec.structs.replace(CPU, **fields)
+    logs = [*run(tmp_path / "a", CPU, a=PASSED), *run(tmp_path / "b", other, a=PASSED)]
+    with pytest.raises(LogError) as refusal:
+        merge(logs)
+    sentence = str(refusal.value)
+    assert sentence.startswith(
+        f"the runs of megatron-bridge in {tmp_path / 'a'} and {tmp_path / 'b'} cannot be merged"
+    )
+    assert words in sentence
+    assert sentence.endswith("`--diff` sets two runs side by side")
+
+
+def test_a_third_run_is_held_against_all_before_it(tmp_path: Path) -> None:
+    """A release that the first run does not name may still differ from that of the second."""
+    nameless = msgspec.structs.replace(CPU, versions={})
+    newer = msgspec.structs.replace(CPU, versions={"megatron-core": "0.19.2"})
+    logs = [log for name, head in (("a", nameless), ("b", CPU), ("c", newer)) for log in run(tmp_path / name, head)]
+    with pytest.raises(LogError, match=r"in .*b and .*c cannot be merged"):
+        merge(logs)
 
 
 def test_a_run_named_twice_is_refused(tmp_path: Path) -> None:
-    """Its seconds would count twice."""
-    folder = run(tmp_path / "a", HEADER)
-    with pytest.raises(MergeError, match="named twice"):
-        merging.merge([folder, folder])
+    """In whatever words."""
+    run(tmp_path / "a", CPU)
+    with pytest.raises(LogError, match="named twice"):
+        merge([*logs_of(tmp_path / "a"), *logs_of(tmp_path / "a" / ".." / "a")])
 
 
-def test_a_merged_log_can_be_read_again(tmp_path: Path) -> None:
-    """``write`` and ``events.read`` are inverse."""
-    [merged] = merging.merge([run(tmp_path / "a", HEADER, verdict("COL-001", Status.PASSED))])
-    merging.write([merged], tmp_path / "events.jsonl")
-    assert events.read(tmp_path / "events.jsonl") == [merged]
+def test_a_log_that_lost_lines_is_refused(tmp_path: Path) -> None:
+    """Its missing laws would look as if nobody had asked for them."""
+    run(tmp_path / "a", CPU, a=PASSED, b=PASSED)
+    log = tmp_path / "a" / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:1] + lines[2:]))
+    with pytest.raises(LogError, match=r"changed after the run: its footer counts 2 verdicts, and the 1"):
+        logs_of(tmp_path / "a")
+
+
+def test_a_log_that_holds_verdicts_on_another_target_is_refused(tmp_path: Path) -> None:
+    """Such as two logs put together by hand, the end of one lost."""
+    made = section(CPU)
+    made.verdicts.append(msgspec.structs.replace(verdict("a"), target="trl"))
+    made.footer = footer(made)
+    with pytest.raises(LogError, match="is mixed: it holds verdicts on trl"):
+        logs_of(write_run(tmp_path / "a", made))

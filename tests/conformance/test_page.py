@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from logs import CUT_CASE, HOSTILE, header, release, section, verdict, write_run
 
@@ -18,6 +19,7 @@ from conformance import cases
 from conformance.events import Status
 from conformance.reports import html
 from conformance.reports.columns import Log
+from conformance.reports.merging import merge
 from conformance.reports.reading import logs_of
 from properties.law import catalogue
 
@@ -85,7 +87,7 @@ def test_a_deviation_shows_all_that_is_known_of_it(run: Log) -> None:
     assert law["needs"] == ["partition"]
     assert (found["expected"], found["got"]) == ("[0, 1, 2]", "[0, 1]")
     assert found["message"] == "does not hold: all slots are owned"
-    before, after = page.data["columns"][0]["replay"]
+    before, after = page.data["columns"][0]["runs"][0]["replay"]
     command = f"packproof replay {run.folder}/cases/{CUT_CASE.file_name} --target megatron-bridge"
     assert before + found["cases"][0] + after == command
     assert found["links"] == [["Megatron-Bridge #4891", "https://github.com/NVIDIA-NeMo/Megatron-Bridge/issues/4891"]]
@@ -144,7 +146,7 @@ def test_a_replay_command_is_safe_to_paste(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "it's a run", section(header(target), broken), recorded=(CUT_CASE,))
     page = page_of(*logs_of(folder))
     (found,) = law_of(page, "CPX-001")["findings"]
-    before, after = page.data["columns"][0]["replay"]
+    before, after = page.data["columns"][0]["runs"][0]["replay"]
     path = str(folder / "cases" / CUT_CASE.file_name)
     assert shlex.split(before + found["cases"][0] + after) == ["packproof", "replay", path, "--target", target]
 
@@ -218,6 +220,25 @@ def test_a_difference_opens_with_what_changed_in_each_pair() -> None:
     page = page_of(*logs, diff=True)
     assert page.data["query"] == "changed"
     assert page.data["neighbours"] == ["0-1", "2-3"]
+
+
+def test_a_merged_column_says_which_run_a_verdict_comes_from(tmp_path: Path) -> None:
+    """Its case is read there and replayed from there, and each run is shown with its machine, profile and seed."""
+    lacks = verdict("CPX-001", Status.NOT_SUPPORTED)
+    broken = verdict("CPX-001", Status.FAILED, case=f"cases/{CUT_CASE.file_name}")
+    gpu_header = msgspec.structs.replace(header(), platform="a machine with a GPU", profile="nightly", seed=99)
+    cpu = write_run(tmp_path / "cpu", section(header(), lacks, verdict("BIN-001")))
+    gpu = write_run(tmp_path / "gpu", section(gpu_header, broken), recorded=(CUT_CASE,))
+    page = page_of(*merge([*logs_of(cpu), *logs_of(gpu)]))
+    (column,) = page.data["columns"]
+    assert [run["name"] for run in column["runs"]] == [str(cpu), str(gpu)]
+    (found,) = law_of(page, "CPX-001")["findings"]
+    assert (found["runs"], found["expected"]) == ([1], "[0, 1, 2]")
+    assert column["runs"][1]["replay"][0] + found["cases"][0] == f"packproof replay {gpu}/cases/{CUT_CASE.file_name}"
+    assert law_of(page, "BIN-001")["measured"] == [[3, 0.1, 0]]
+    assert "1 of 2 laws passed (50.0 %)" in page.shown
+    assert "a machine with a GPU" in page.shown
+    assert f"{cpu}: pr, seed 7; {gpu}: nightly, seed 99" in page.shown
 
 
 def test_columns_of_one_release_are_told_apart(tmp_path: Path) -> None:

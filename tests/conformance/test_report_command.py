@@ -52,11 +52,34 @@ def packed(tmp_path: Path) -> Path:
 def test_several_runs_become_one_page(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Runs of one target are one column, another target is a column of its own; what was merged is said."""
     page = tmp_path / "made" / "page.html"
-    assert packproof("report", *runs, "--html", page) == ExitCode.OK
+    other = write_run(tmp_path / "other", section(header("u"), verdict("BIN-001")))
+    assert packproof("report", *runs, other, "--html", page) == ExitCode.OK
     text = page.read_text()
     assert all(str(run) in text for run in runs)
-    assert str(page) in capsys.readouterr().out
+    assert text.count("<article") == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"merged into t==0.5.1: {runs[0]}, {runs[1]}",
+        f"page: {page}",
+    ]
+
+
+def test_runs_that_do_not_belong_together_are_one_sentence(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written; the sentence names both runs, what differs and the way out."""
+    page = tmp_path / "page.html"
+    newer = write_run(tmp_path / "newer", section(header("t", "0.6.2"), verdict("BIN-001")))
+    assert (
+        f"the runs of t in {runs[0]} and {newer} cannot be merged: the release is 0.5.1 in one and 0.6.2 in the other;"
+        " `--diff` sets two runs side by side"
+    ) in refused(capsys, "report", runs[0], newer, "--html", page)
+    assert f"in {runs[0]} is named twice" in refused(capsys, "report", runs[0], runs[0], "--html", page)
+    lines = (runs[1] / "events.jsonl").read_bytes().splitlines(keepends=True)
+    (runs[1] / "events.jsonl").write_bytes(b"".join(lines[:1] + lines[2:]))
+    assert "was changed after the run: its footer counts 3" in refused(capsys, "report", *runs, "--html", page)
+    assert not page.exists()
 
 
 def test_two_runs_are_compared_in_words_and_on_a_page(
@@ -106,7 +129,9 @@ def test_what_cannot_be_reported_is_one_sentence(
     other = write_run(tmp_path / "other", section(header("u"), verdict("BIN-001")), section(header("v")))
     assert "there is no folder" in refused(capsys, "report", tmp_path / "none", "--html", page)
     assert "holds no events.jsonl" in refused(capsys, "report", empty, "--html", page)
-    assert "is truncated: run it again" in refused(capsys, "report", runs[0], truncated, "--html", page)
+    assert "is truncated: it has no footer; run it again" in refused(
+        capsys, "report", runs[0], truncated, "--html", page
+    )
     assert "compares two runs, not 1" in refused(capsys, "report", "--diff", runs[0], "--html", page)
     assert "one run measured t, the other u, v" in refused(capsys, "report", "--diff", runs[0], other, "--html", page)
     assert not page.exists()
