@@ -6,14 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from conformance.events import Section, Status
+from conformance.events import Section
+from conformance.law_changes import Change, changed
 from conformance.results import suites
-
-BROKEN = frozenset({Status.FAILED, Status.FAILED_AS_EXPECTED})
-"""The target deviates, whether or not a baseline knows."""
-
-HELD = frozenset({Status.PASSED, Status.STALE})
-"""The target does not deviate; in a stale entry only the baseline is wrong."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +26,7 @@ class Changes:
 
     Attributes:
         before, after: target specifications.
-        fixed: keys of laws that were broken and hold now.
-        broken: keys of laws that held and are broken now.
-        lost: keys of laws that had a verdict and are not supported now.
-        gained: keys of laws that were not supported and have a verdict now.
+        broken, fixed, lost, gained, new, gone, unclear, baseline: keys of laws, by the kind of change.
         versions: releases of packages.
         places: import paths of parts that moved, came or went.
         defaults: settings that came, went, or have another default.
@@ -44,10 +36,14 @@ class Changes:
 
     before: str
     after: str
-    fixed: tuple[str, ...]
     broken: tuple[str, ...]
+    fixed: tuple[str, ...]
     lost: tuple[str, ...]
     gained: tuple[str, ...]
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+    unclear: tuple[str, ...]
+    baseline: tuple[str, ...]
     versions: tuple[Difference, ...]
     places: tuple[Difference, ...]
     defaults: tuple[Difference, ...]
@@ -61,32 +57,19 @@ def between_neighbours(sections: Sequence[Section]) -> tuple[Changes, ...]:
 
 
 def between(before: Section, after: Section) -> Changes:
-    """Changes from one target to another; a law that only one of them has a verdict for is left out."""
-    old, new = statuses(before), statuses(after)
-    common = sorted(old.keys() & new.keys())
-    decided = BROKEN | HELD
-
-    def moved(was: frozenset[Status], became: frozenset[Status]) -> tuple[str, ...]:
-        return tuple(key for key in common if old[key] in was and new[key] in became)
-
+    """Changes from one target to another; what became of a law is decided by ``law_changes``."""
+    kinds = changed(before, after)
+    laws = {str(kind): tuple(key for key, found in kinds.items() if found is kind) for kind in Change}
     return Changes(
         before=before.header.target,
         after=after.header.target,
-        fixed=moved(BROKEN, HELD),
-        broken=moved(HELD, BROKEN),
-        lost=moved(decided, frozenset({Status.NOT_SUPPORTED})),
-        gained=moved(frozenset({Status.NOT_SUPPORTED}), decided),
+        **laws,
         versions=differences(before.header.versions, after.header.versions),
         places=differences(before.header.places, after.header.places),
         defaults=differences(before.header.defaults, after.header.defaults),
         policies=differences(before.header.policies, after.header.policies),
         pass_targets=differences(_passed(before), _passed(after)),
     )
-
-
-def statuses(section: Section) -> dict[str, Status]:
-    """Verdict of each law by its key."""
-    return {verdict.key: verdict.verdict for verdict in section.verdicts}
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Difference, ...]:

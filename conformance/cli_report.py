@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.events import LogError
-from conformance.law_changes import Change, change
+from conformance.law_changes import Change, changed
 from conformance.reports import html
 from conformance.reports.columns import Column, Log, columns
 from conformance.reports.merging import merge
@@ -50,7 +50,6 @@ def _compared(runs: list[Path]) -> tuple[list[Log], list[str]]:
 
 
 def _sentence(before: Column, after: Column) -> str:
-    keys = before.verdicts.keys() | after.verdicts.keys()
-    found = Counter(change(before.verdicts.get(key), after.verdicts.get(key)) for key in keys)
+    found = Counter(changed(before.section, after.section).values())
     counts = [f"{found[kind]} {kind}" for kind in Change if found[kind]]
     return f"{before.handle} to {after.handle}: {', '.join(counts) or 'nothing changed'}"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from conformance.changes import BROKEN, HELD, statuses
-from conformance.events import Section, Status
+from conformance.events import Section
+from conformance.law_changes import Behaviour, behaviours
 
 FILE = Path(__file__).parent / "drift.toml"
 
@@ -81,7 +81,7 @@ def expected(releases: Sequence[str], bugs: Sequence[Bug]) -> tuple[Cell, ...]:
 
 def measured(sections: Sequence[Section], bugs: Sequence[Bug]) -> tuple[Cell, ...]:
     """The table as runs have it, one section per release."""
-    found = {section.header.target_version: statuses(section) for section in sections}
+    found = {section.header.target_version: behaviours(section) for section in sections}
     return tuple(
         Cell(bug.id, release, finding, _why(bug, release) if finding is Finding.NOT_REACHABLE else bug.note)
         for bug in bugs
@@ -90,13 +90,13 @@ def measured(sections: Sequence[Section], bugs: Sequence[Bug]) -> tuple[Cell, ..
     )
 
 
-def _finding(bug: Bug, release: str, verdicts: Mapping[str, Status]) -> Finding:
+def _finding(bug: Bug, release: str, verdicts: Mapping[str, Behaviour]) -> Finding:
     if release in bug.hidden:
         return Finding.NOT_REACHABLE
     seen = {verdicts[key] for key in bug.laws if key in verdicts}
-    if seen & BROKEN:
+    if Behaviour.FAILS in seen:
         return Finding.FOUND
-    return Finding.NOT_FOUND if seen & HELD else Finding.NOT_REACHABLE
+    return Finding.NOT_FOUND if Behaviour.HOLDS in seen else Finding.NOT_REACHABLE
 
 
 def _why(bug: Bug, release: str) -> str:

@@ -10,14 +10,15 @@
     failed            as expected       baseline: the same behaviour, listed by now
     anything          harness error     unclear
 
-An error that is the target's fault, such as a crash, counts as a failure.
+An error that is the target's fault, such as a crash, counts as a failure. Of a law that a truncated run did not come
+to, nothing is known, so it is neither new nor gone.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from conformance.events import Blame, Status, Verdict
+from conformance.events import Blame, Section, Status, Verdict
 
 
 class Change(StrEnum):
@@ -51,6 +52,11 @@ def behaviour(verdict: Verdict) -> Behaviour:
     return Behaviour.FAILS if verdict.blame is Blame.TARGET else Behaviour.UNKNOWN
 
 
+def behaviours(section: Section) -> dict[str, Behaviour]:
+    """What a run says of its target, by key of the law."""
+    return {verdict.key: behaviour(verdict) for verdict in section.verdicts}
+
+
 _CHANGES = {
     (Behaviour.HOLDS, Behaviour.FAILS): Change.BROKEN,
     (Behaviour.FAILS, Behaviour.HOLDS): Change.FIXED,
@@ -73,3 +79,12 @@ def change(before: Verdict | None, after: Verdict | None) -> Change | None:
     if before.verdict is after.verdict:
         return None
     return Change.BASELINE if {before.verdict, after.verdict} in _LISTINGS else Change.UNCLEAR
+
+
+def changed(before: Section, after: Section) -> dict[str, Change]:
+    """What changed between two runs, by key of the law; laws that did not change are left out."""
+    old, new = ({verdict.key: verdict for verdict in section.verdicts} for section in (before, after))
+    kinds = {key: change(old.get(key), new.get(key)) for key in sorted(old.keys() | new.keys())}
+    unknown = {Change.NEW} if before.truncated else set[Change]()
+    unknown |= {Change.GONE} if after.truncated else set[Change]()
+    return {key: kind for key, kind in kinds.items() if kind and kind not in unknown}

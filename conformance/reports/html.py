@@ -14,15 +14,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from conformance import svg
 from conformance.cases import write_atomically
-from conformance.events import Status, Verdict
-from conformance.law_changes import Change, change
+from conformance.events import Status
+from conformance.law_changes import Behaviour, Change, behaviour, changed
 from conformance.reports import findings
 from conformance.reports.columns import Column, Log, columns
 from conformance.reports.findings import Detail, Group, Plain
@@ -141,7 +140,11 @@ def _script_json(data: Mapping[str, object]) -> str:
 
 
 def _data(shown: Sequence[Column], found: Found, detail: Detail, drawings: _Drawings, *, diff: bool) -> Plain:
-    laws = [_law(shown, key, groups, detail, drawings) for key, groups in found.items()]
+    changes = {  # between any two columns, the earlier one first
+        f"{before}-{after}": changed(shown[before].section, shown[after].section)
+        for before, after in itertools.combinations(range(len(shown)), 2)
+    }
+    laws = [_law(shown, key, groups, changes, detail, drawings) for key, groups in found.items()]
     named = {source for law in laws for source in law["sources"]} | {
         id for law in laws for finding in law["findings"] for id in finding.get("known", ())
     }
@@ -166,7 +169,14 @@ def _data(shown: Sequence[Column], found: Found, detail: Detail, drawings: _Draw
     }
 
 
-def _law(shown: Sequence[Column], key: str, groups: Sequence[Group], detail: Detail, drawings: _Drawings) -> Plain:
+def _law(
+    shown: Sequence[Column],
+    key: str,
+    groups: Sequence[Group],
+    changes: Mapping[str, Mapping[str, Change]],
+    detail: Detail,
+    drawings: _Drawings,
+) -> Plain:
     verdicts = [column.verdicts.get(key) for column in shown]
     sample = next(verdict for verdict in verdicts if verdict is not None)
     law = catalogue().get(key)  # a log of another packproof release may name laws that this one does not know
@@ -181,7 +191,12 @@ def _law(shown: Sequence[Column], key: str, groups: Sequence[Group], detail: Det
         "links": links("; ".join(law.sources)) if law else [],
         "verdicts": [verdict.verdict if verdict else None for verdict in verdicts],
         "measured": [_measured(column, key) for column in shown],
-        "changes": _changes(verdicts),
+        "broken": [
+            number
+            for number, verdict in enumerate(verdicts)
+            if verdict is not None and behaviour(verdict) is Behaviour.FAILS
+        ],
+        "changes": {pair: kinds[key] for pair, kinds in changes.items() if key in kinds},
         "findings": [findings.plain(group, detail, *drawings.add(group)) for group in groups],
     }
 
@@ -190,12 +205,3 @@ def _measured(column: Column, key: str) -> tuple[int, float, int] | None:
     """Examples, seconds and the number of the run that a verdict comes from."""
     verdict = column.verdicts.get(key)
     return (verdict.examples, round(verdict.seconds, 1), column.log.origin(key)) if verdict else None
-
-
-def _changes(verdicts: Sequence[Verdict | None]) -> dict[str, str]:
-    """Change between any two columns, the earlier one first."""
-    pairs: dict[str, Any] = {
-        f"{before}-{after}": change(verdicts[before], verdicts[after])
-        for before, after in itertools.combinations(range(len(verdicts)), 2)
-    }
-    return {pair: str(kind) for pair, kind in pairs.items() if kind}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,19 +12,24 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.cases import write_atomically
-from conformance.changes import BROKEN, Changes, Difference, statuses
-from conformance.events import Section, Status
+from conformance.changes import Changes, Difference
+from conformance.events import Section, Status, Verdict
+from conformance.law_changes import Behaviour, Change, behaviour
 from conformance.reports.markdown import text
 from conformance.results import suites
 from properties.law import catalogue
 
-LISTS = {
-    "fixed": "fixed deviations",
-    "broken": "new deviations",
-    "lost": "no longer supported",
-    "gained": "supported now",
+LISTS: Mapping[Change, str] = {
+    Change.BROKEN: "new deviations",
+    Change.FIXED: "fixed deviations",
+    Change.LOST: "no longer supported",
+    Change.GAINED: "supported now",
+    Change.NEW: "laws that only the later run decided",
+    Change.GONE: "laws that only the earlier run decided",
+    Change.UNCLEAR: "unclear, for want of a verdict",
+    Change.BASELINE: "listed otherwise in the baseline",
 }
-"""Kinds of changes of laws, by the field of ``Changes``."""
+"""Kinds of changes of laws; each is a field of ``Changes``."""
 
 TABLES = {
     "versions": "versions",
@@ -34,7 +40,10 @@ TABLES = {
 }
 """Kinds of changes of named values, by the field of ``Changes``."""
 
-COLUMNS = (*("target", "version", "imported", "passed", "failed", "known", "stale", "not supported"), "pass targets")
+COLUMNS = (
+    *("target", "version", "imported", "passed", "failed", "known", "stale", "errors", "not supported"),
+    "pass targets",
+)
 
 
 def print_matrix(console: Console, sections: Sequence[Section], changes: Sequence[Changes]) -> None:
@@ -64,8 +73,8 @@ def write_json(sections: Sequence[Section], changes: Sequence[Changes], path: Pa
     """Write headers, verdicts by law and target, and changes as JSON."""
     verdicts: dict[str, dict[str, str]] = {}
     for section in sections:
-        for key, status in statuses(section).items():
-            verdicts.setdefault(key, {})[section.header.target] = str(status)
+        for verdict in section.verdicts:
+            verdicts.setdefault(verdict.key, {})[section.header.target] = str(verdict.verdict)
     document = {
         "targets": [section.header for section in sections],
         "truncated": [section.header.target for section in sections if section.truncated],
@@ -76,21 +85,22 @@ def write_json(sections: Sequence[Section], changes: Sequence[Changes], path: Pa
 
 
 def _row(section: Section) -> tuple[str, ...]:
-    found = list(statuses(section).values())
-    counted = (
-        *(Status.PASSED, Status.FAILED, Status.FAILED_AS_EXPECTED, Status.STALE),
-        Status.NOT_SUPPORTED,
+    counts = Counter(verdict.verdict for verdict in section.verdicts)
+    numbers = (
+        *(counts[status] for status in (Status.PASSED, Status.FAILED, Status.FAILED_AS_EXPECTED, Status.STALE)),
+        counts[Status.HARNESS_ERROR] + counts[Status.ENVIRONMENT_ERROR],
+        counts[Status.NOT_SUPPORTED],
     )
     tests = " ".join(f"{result.passed}/{result.expected}" for result in suites(section))
     imported = "truncated" if section.truncated else section.header.imported
     header = section.header
-    return (header.target, header.target_version, imported, *(str(found.count(status)) for status in counted), tests)
+    return (header.target, header.target_version, imported, *map(str, numbers), tests)
 
 
 def _changes(change: Changes) -> Iterator[str]:
     laws = catalogue()
-    for name, title in LISTS.items():
-        keys: tuple[str, ...] = getattr(change, name)
+    for kind, title in LISTS.items():
+        keys: tuple[str, ...] = getattr(change, kind)
         if keys:
             yield f"  {title} ({len(keys)}):"
         for key in keys:
@@ -108,14 +118,21 @@ def _side(value: str | None) -> str:
 
 
 def _laws(sections: Sequence[Section]) -> list[str]:
-    found = [statuses(section) for section in sections]
-    keys = sorted({key for verdicts in found for key in verdicts})
-    rows: list[tuple[str, ...]] = []
-    for key in keys:
-        row = [verdicts.get(key) for verdicts in found]
-        if len(set(row)) > 1 or set(row) & BROKEN:
-            rows.append((key, *("" if status is None else str(status) for status in row)))
+    found = [{verdict.key: verdict for verdict in section.verdicts} for section in sections]
+    rows = [
+        (key, *(str(verdict.verdict) if verdict else "" for verdict in row))
+        for key in sorted({key for verdicts in found for key in verdicts})
+        for row in [[verdicts.get(key) for verdicts in found]]
+        if _worth_a_row(row)
+    ]
     return _table(("law", *(section.header.target for section in sections)), rows)
+
+
+def _worth_a_row(row: Sequence[Verdict | None]) -> bool:
+    """Whether the targets differ in a law, or one of them breaks it."""
+    return len({verdict and verdict.verdict for verdict in row}) > 1 or any(
+        verdict is not None and behaviour(verdict) is Behaviour.FAILS for verdict in row
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

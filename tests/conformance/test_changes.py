@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+
+import logs
 import msgspec
 import pytest
+from logs import verdict
 
 from conformance.changes import Changes, Difference, between, between_neighbours
-from conformance.events import BLAME, Header, PassTarget, Section, Status, Verdict
+from conformance.events import Blame, Header, PassTarget, Section, Status, Verdict
+from conformance.law_changes import Change, change
+from conformance.reports import html, matrix
+from conformance.reports.columns import Log
 
 HEADER = Header(
     packproof="", target="a", target_version="1", versions={"core": "1"}, imported="", stand_ins=(),
@@ -20,48 +30,74 @@ AFTER = msgspec.structs.replace(
 )  # fmt: skip
 
 
-def section(header: Header, *tests: Status, **found: Status) -> Section:
-    verdicts = [
-        Verdict(
-            law=law, facet="", claim="", target="", target_version="", verdict=status, blame=BLAME[status],
-            seconds=0, examples=1,
-        )
-        for law, status in found.items()
-    ]  # fmt: skip
+def section(header: Header, *tests: Status) -> Section:
     passed = [
         PassTarget(suite="vlm-in-batch", test=str(n), target="", target_version="", verdict=status, seconds=0)
         for n, status in enumerate(tests)
     ]
-    return Section(header, verdicts, passed)
+    return Section(header, [], passed)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        (Status.FAILED, Status.PASSED, "fixed"),
-        (Status.FAILED_AS_EXPECTED, Status.PASSED, "fixed"),
-        (Status.FAILED_AS_EXPECTED, Status.STALE, "fixed"),
-        (Status.PASSED, Status.FAILED, "broken"),
-        (Status.STALE, Status.FAILED_AS_EXPECTED, "broken"),
-        (Status.PASSED, Status.NOT_SUPPORTED, "lost"),
-        (Status.FAILED, Status.NOT_SUPPORTED, "lost"),
-        (Status.NOT_SUPPORTED, Status.PASSED, "gained"),
-        (Status.NOT_SUPPORTED, Status.FAILED, "gained"),
-        (Status.FAILED, Status.FAILED_AS_EXPECTED, ""),
-        (Status.PASSED, Status.HARNESS_ERROR, ""),
-    ],
-)
-def test_a_law_moves_from_one_kind_of_verdict_to_another(before: Status, after: Status, kind: str) -> None:
-    """Whether a baseline knows is no change; trouble of the harness is no evidence."""
-    found = between(section(HEADER, A=before), section(AFTER, A=after))
-    kinds = [name for name in ("fixed", "broken", "lost", "gained") if getattr(found, name)]
-    assert kinds == ([kind] if kind else [])
+VERDICTS = [
+    *(verdict("BIN-001", status) for status in Status),
+    verdict("BIN-001", Status.ENVIRONMENT_ERROR, blame=Blame.TARGET),  # a crash
+    None,
+]
+PAIRS = [pair for pair in product(VERDICTS, VERDICTS) if pair != (None, None)]
 
 
-def test_a_law_that_one_side_has_no_verdict_for_is_no_change() -> None:
-    """Such as one cut short."""
-    found = between(section(HEADER, A=Status.FAILED), section(AFTER, B=Status.PASSED))
-    assert (found.fixed, found.broken, found.lost, found.gained) == ((), (), (), ())
+def pair_of_sections(before: Verdict | None, after: Verdict | None) -> list[Section]:
+    return [
+        logs.section(logs.header(f"megatron-bridge=={version}", version), *([found] if found else []))
+        for version, found in (("0.5.1", before), ("0.6.2", after))
+    ]
+
+
+def test_the_matrix_and_the_page_decide_by_one_rule(tmp_path: Path) -> None:
+    """For every pair of verdicts, the JSON, the Markdown and the page say what ``law_changes.change`` says."""
+    seen: set[Change | None] = set()
+    for before, after in PAIRS:
+        sections = pair_of_sections(before, after)
+        kind = change(before, after)
+        seen.add(kind)
+        step = between_neighbours(sections)
+        matrix.write_json(sections, step, tmp_path / "matrix.json")
+        matrix.write_markdown(sections, step, tmp_path / "matrix.md")
+        found = json.loads((tmp_path / "matrix.json").read_bytes())["changes"][0]
+        assert [name for name in Change if found[name]] == ([kind] if kind else [])
+        titles = [title for title in matrix.LISTS.values() if f"* {title} " in (tmp_path / "matrix.md").read_text()]
+        assert titles == ([matrix.LISTS[kind]] if kind else [])
+        page = html.render([Log(section) for section in sections])
+        (law,) = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["laws"]
+        assert law["changes"] == ({"0-1": kind} if kind else {})
+        assert (f"1 {kind}</button>" in page) == bool(kind)
+    assert seen == {None, *Change}
+
+
+def test_every_kind_of_change_is_told() -> None:
+    """A kind without a title or a field would be left out in silence."""
+    assert set(matrix.LISTS) == set(Change)
+    assert {str(kind) for kind in Change} <= {field.name for field in fields(Changes)}
+
+
+def test_a_crash_in_the_later_release_is_a_new_deviation() -> None:
+    """A target that kills its process is broken, whatever the verdict is called."""
+    crash = verdict("BIN-001", Status.ENVIRONMENT_ERROR, blame=Blame.TARGET)
+    found = between(*pair_of_sections(verdict("BIN-001"), crash))
+    assert found.broken == ("BIN-001",)
+    assert between(*pair_of_sections(crash, verdict("BIN-001"))).fixed == ("BIN-001",)
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_law_that_a_truncated_run_did_not_come_to_is_no_change(cut: int) -> None:
+    """It is neither new nor gone: nothing is known of it."""
+    sections = pair_of_sections(verdict("BIN-001"), verdict("BIN-001", Status.FAILED))
+    sections[cut].verdicts.clear()
+    whole = between(*sections)
+    assert (whole.new, whole.gone) == ((("BIN-001",), ()) if cut == 0 else ((), ("BIN-001",)))
+    sections[cut].footer = None
+    truncated = between(*sections)
+    assert (truncated.new, truncated.gone, truncated.broken) == ((), (), ())
 
 
 def test_places_defaults_policies_versions_and_pass_targets_are_told_on_both_sides() -> None:
