@@ -39,7 +39,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         law, facet: which law it breaks.
         claim: the law's claim at the time.
         inputs: the law's inputs as plain JSON values.
-        expected, got: what the claim asked for and what came, for people.
+        expected, got: what the claim asked for and what came, for people; None where the claim has no such value.
         message: the failure in words.
         target: target specification that it was found on.
         versions: releases of the target's packages.
@@ -50,8 +50,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     facet: str = ""
     claim: str = ""
     inputs: dict[str, Any]
-    expected: str = ""
-    got: str = ""
+    expected: str | None = None
+    got: str | None = None
     message: str = ""
     target: str = ""
     versions: dict[str, str] = {}
@@ -70,14 +70,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def record(law: Law, failure: Failure, message: str, target: str, versions: Mapping[str, str]) -> Case:
     """Make a case of a failure."""
     error = failure.error
-    expected, got = (show(error.expected), show(error.got)) if isinstance(error, Broken) else ("", show(error))
+    values = error.values if isinstance(error, Broken) else {"got": error}
     return Case(
         law=law.id,
         facet=law.facet,
         claim=law.claim,
         inputs=to_plain(failure.inputs),
-        expected=expected,
-        got=got,
+        expected=show(values["expected"]) if "expected" in values else None,
+        got=show(values["got"]) if "got" in values else None,
         message=message,
         target=target,
         versions=dict(versions),
@@ -150,7 +150,14 @@ def read(path: Path) -> Case:
         raise CaseError(f"{path} is no case file: {error}") from error
     if case.schema != SCHEMA:
         raise CaseError(f"{path} has schema {case.schema}; this packproof reads schema {SCHEMA}")
-    return case
+    return msgspec.structs.replace(
+        case, expected=_given("expected", case.expected, case.message), got=_given("got", case.got, case.message)
+    )
+
+
+def _given(name: str, value: str | None, message: str) -> str | None:
+    """A value of a claim; older cases hold the word None where the claim, as its message shows, had no such value."""
+    return None if value == "None" and f"{name:>10}: None" not in message.split("\n") else value
 
 
 def write(case: Case, path: Path) -> None:

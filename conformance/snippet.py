@@ -40,8 +40,8 @@ def snippet(failure: Failure, target: str) -> str:
     lines += [f"result = target.{call.op.value}({arguments})", "print(result)"]
     if isinstance(failure.error, Broken):
         lines.append(f"# {failure.error.sentence}")
-        if failure.error.expected is not None:
-            lines.append(f"# expected: {_one_line(show(failure.error.expected))}")
+        if "expected" in failure.error.values:
+            lines.append(f"# expected: {_one_line(show(failure.error.values['expected']))}")
     else:
         lines.append(f"# raises {_one_line(show(failure.error))}")
     return "\n".join(lines[:MOST_LINES])

@@ -5,7 +5,7 @@ same(batch.labels, expected.labels, "the label of every slot is the next token o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -26,18 +26,21 @@ class Broken(AssertionError):
         sentence: the claim, in the affirmative.
         got: what was there.
         expected: what the claim asks for, where one value can say it.
+
+    Attributes:
+        sentence: the claim.
+        values: those of ``expected`` and ``got`` that were given, in this order.
     """
 
     def __init__(self, sentence: str, *, got: object = _NOTHING, expected: object = _NOTHING) -> None:
         super().__init__(sentence)
         self.sentence = sentence
-        self.got = None if got is _NOTHING else got
-        self.expected = None if expected is _NOTHING else expected
-        self._parts = [("expected", expected), ("got", got)]
+        named = {"expected": expected, "got": got}
+        self.values: Mapping[str, object] = {name: value for name, value in named.items() if value is not _NOTHING}
 
     def __str__(self) -> str:
         lines = [f"does not hold: {self.sentence}"]
-        lines += [f"{name:>10}: {show(value)}" for name, value in self._parts if value is not _NOTHING]
+        lines += [f"{name:>10}: {show(value)}" for name, value in self.values.items()]
         return "\n".join(lines)
 
 

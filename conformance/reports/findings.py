@@ -123,16 +123,16 @@ def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence
     first = group.members[0]
     case = first.case
     message = first.verdict.message.removeprefix(f"{first.verdict.harm}\n")  # the page shows the harm beside it
-    has_values = case is not None and case.expected != case.got  # a claim without values has None for both
-    if has_values:
-        message = "\n".join(_without_values(message))
+    expected, got = (case.expected, case.got) if case else (None, None)
+    if case:
+        message = "\n".join(_without_values(message, case))
     shown: Plain = {
         "columns": [found.column for found in group.members],
         "runs": [found.run for found in group.members] if any(found.run for found in group.members) else [],
         "verdict": first.verdict.verdict,
         "message": cut(message, detail.text),
-        "expected": cut(case.expected, detail.text) if case and has_values else "",
-        "got": cut(case.got, detail.text) if case and has_values else "",
+        "expected": cut(expected or "", detail.text),
+        "got": cut(got or "", detail.text),
         "drawings": list(drawings),
         "inputs": cut(json.dumps(case.inputs), detail.text) if case and detail.inputs and not drawings else "",
         "notes": [cut(note, detail.text) for note in notes if note],
@@ -149,10 +149,13 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} characters more in the event log)"
 
 
-def _without_values(message: str) -> Iterator[str]:
+def _without_values(message: str, case: Case) -> Iterator[str]:
     """The lines of a failure that its case does not repeat."""
+    repeated = tuple(
+        f"{name:>10}: " for name, value in (("expected", case.expected), ("got", case.got)) if value is not None
+    )
     for line in message.split("\n"):
-        if not line.startswith(("  expected: ", "       got: ")):
+        if not line.startswith(repeated):
             yield line
 
 

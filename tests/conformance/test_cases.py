@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from logs import header, section, verdict, write_run
 
-from conformance import cases
+from conformance import baseline, baseline_writer, cases
 from conformance.cases import Case, CaseError
-from properties.law import catalogue
+from conformance.events import Status
+from conformance.targets.loading import load
+from properties.claims import Broken
+from properties.law import Failure, Verdict, catalogue
 from properties.watch import fingerprint
 
 
@@ -77,3 +83,54 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         cases.write_atomically(target, b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["case.json"]
+
+
+@pytest.mark.parametrize(
+    ("error", "recorded"),
+    [
+        (Broken("it holds"), {}),
+        (Broken("it holds", got=3), {"got": "3"}),
+        (Broken("it holds", got=None), {"got": "None"}),
+        (Broken("it holds", got=None, expected=0), {"expected": "0", "got": "None"}),
+        (ValueError("no"), {"got": "ValueError: no"}),
+    ],
+)
+def test_a_case_holds_the_values_that_the_claim_has(
+    error: Exception, recorded: dict[str, str], tmp_path: Path
+) -> None:
+    """What a claim does not compare is left out of the file, and comes back as nothing; None itself is a value."""
+    law = catalogue()["BIN-001"]
+    case = cases.record(law, Failure({}, error, ()), str(error), "reference", {})
+    cases.write(case, tmp_path / "case.json")
+    held = json.loads((tmp_path / "case.json").read_bytes())
+    assert {name: held[name] for name in ("expected", "got") if name in held} == recorded
+    assert cases.read(tmp_path / "case.json") == case
+
+
+def test_a_committed_case_shows_a_value_only_where_its_claim_has_one() -> None:
+    """Older files hold the word None instead; the message of each says which values there were."""
+    claims = 0
+    for path in sorted((baseline.FOLDER / "cases").rglob("*.json")):
+        case = cases.read(path)
+        if "does not hold: " not in case.message:
+            continue
+        claims += 1
+        for name, value in (("expected", case.expected), ("got", case.got)):
+            said = any(line.startswith(f"{name:>10}: ") for line in case.message.split("\n"))
+            assert (value is not None) == said, f"{path}: {name}"
+    assert claims
+
+
+def test_a_case_without_values_becomes_a_baseline_that_can_be_replayed(tmp_path: Path) -> None:
+    """From a run to a baseline to a verdict; no file on the way holds the word None for a value."""
+    law = catalogue()["BIN-001"]
+    inputs = {"lengths": np.array([1], dtype=np.int64), "capacity": 4, "algorithm": "first_fit", "seed": 0}
+    case = cases.record(law, Failure(inputs, Broken("it holds"), ()), "does not hold: it holds", "t", {})
+    found = verdict("BIN-001", Status.FAILED, case=f"cases/{case.file_name}")
+    folder = write_run(tmp_path / "run", section(header("t"), found), recorded=(case,))
+    baseline_writer.write(section(header("t"), found), folder, tmp_path / "t.toml", datetime.date(2026, 1, 1))
+    (entry,) = baseline.read(tmp_path / "t.toml").deviations
+    written = baseline.read(tmp_path / "t.toml").case_path(entry)
+    assert written
+    assert "None" not in written.read_text()
+    assert law.replay(load("reference"), cases.inputs_of(cases.read(written), law)).verdict is Verdict.PASSED

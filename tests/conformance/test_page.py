@@ -160,15 +160,28 @@ def test_a_case_outside_of_the_run_is_not_read(tmp_path: Path) -> None:
     assert "expected" not in found
 
 
-def test_a_claim_without_values_shows_none(tmp_path: Path) -> None:
-    """A case whose claim compares nothing records None twice, which says nothing."""
-    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected="None", got="None")
+@pytest.mark.parametrize("old", [True, False])
+def test_a_claim_without_values_shows_none(tmp_path: Path, old: bool) -> None:
+    """Nor does a case of an older packproof, which wrote the word None twice."""
+    nothing = "None" if old else None
+    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected=nothing, got=nothing)
     broken = verdict("CPX-001", Status.FAILED, case=f"cases/{case.file_name}", message="does not hold: it is there")
     folder = write_run(tmp_path / "run", section(header(), broken), recorded=(case,))
     (found,) = law_of(page_of(*logs_of(folder)), "CPX-001")["findings"]
     assert "expected" not in found
     assert "got" not in found
     assert found["message"] == "does not hold: it is there"
+
+
+def test_a_claim_with_one_value_shows_that_one(tmp_path: Path) -> None:
+    """A value that really is None is shown as such."""
+    message = "does not hold: there is one\n       got: None"
+    case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, got="None", message=message)
+    broken = verdict("CPX-001", Status.FAILED, case=f"cases/{case.file_name}", message=message)
+    folder = write_run(tmp_path / "run", section(header(), broken), recorded=(case,))
+    (found,) = law_of(page_of(*logs_of(folder)), "CPX-001")["findings"]
+    assert "expected" not in found
+    assert (found["got"], found["message"]) == ("None", "does not hold: there is one")
 
 
 @pytest.mark.parametrize(
