@@ -146,7 +146,7 @@ def plain(group: Group, detail: Detail, drawings: Sequence[int], notes: Sequence
 
 def cut(text: str, most: int) -> str:
     """The beginning of a text, and how much was left out."""
-    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} characters more in the event log)"
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} characters more)"
 
 
 def _without_values(message: str, case: Case) -> Iterator[str]:

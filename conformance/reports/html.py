@@ -24,6 +24,7 @@ from conformance.events import Status
 from conformance.law_changes import Behaviour, Change, behaviour, changed
 from conformance.reports import findings
 from conformance.reports.columns import Column, Log, columns
+from conformance.reports.facts import facts
 from conformance.reports.findings import Detail, Group, Plain
 from conformance.reports.links import links
 from properties.law import catalogue
@@ -34,7 +35,13 @@ MOST_BYTES = 1_000_000
 """Size that a page stays under: what opens at once, and what CI systems keep as an artifact."""
 Found = Mapping[str, Sequence[Group]]
 """Findings by key of the law."""
-DETAILS = (Detail(1500, 20_000, True), Detail(600, 6_000, True), Detail(250, 3_000, False), Detail(80, 0, False))
+DETAILS = (
+    Detail(1500, 20_000, True),
+    Detail(600, 6_000, True),
+    Detail(250, 3_000, False),
+    Detail(80, 0, False),
+    Detail(30, 0, False),
+)
 """Tried in turn until the page is small enough."""
 
 
@@ -90,6 +97,7 @@ def _render(shown: Sequence[Column], found: Found, detail: Detail, *, diff: bool
     drawings = _Drawings(detail)
     numbers = range(len(shown))
     neighbours = list(itertools.batched(numbers, 2) if diff else itertools.pairwise(numbers))
+    measured = facts(shown, neighbours, detail.text)
     data = _data(shown, found, detail, drawings, diff=diff) | {"neighbours": [f"{a}-{b}" for a, b in neighbours]}
     changes = [
         Counter(law["changes"].get(f"{before}-{after}") for law in data["laws"]) for before, after in neighbours
@@ -99,9 +107,15 @@ def _render(shown: Sequence[Column], found: Found, detail: Detail, *, diff: bool
         columns=shown,
         Status=Status,
         neighbours=[
-            (shown[before], shown[after], [(kind, counts[kind]) for kind in Change if counts[kind]])
+            (
+                shown[before],
+                shown[after],
+                [(kind, counts[kind]) for kind in Change if counts[kind]],
+                [(part.title, part.between(after)) for part in measured if part.between(after)],
+            )
             for (before, after), counts in zip(neighbours, changes, strict=True)
         ],
+        facts=measured,
         areas=sorted({law["area"] for law in data["laws"]}),
         found=Counter(verdict.verdict for column in shown for verdict in column.verdicts.values()),
         diff=diff,

@@ -16,12 +16,15 @@ import pytest
 from logs import CUT_CASE, HOSTILE, header, release, section, verdict, write_run
 
 from conformance import cases
-from conformance.events import Status
+from conformance.events import Header, Status
 from conformance.reports import html
 from conformance.reports.columns import Log
 from conformance.reports.merging import merge
 from conformance.reports.reading import logs_of
 from properties.law import catalogue
+
+ABSENT = "\N{EN DASH}"
+"""How the page shows that a target has no such thing."""
 
 
 class Page(HTMLParser):
@@ -29,6 +32,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
+        self.source = text
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.raw: dict[str, str] = {}
         self.text: list[str] = []
@@ -117,6 +121,14 @@ def test_a_truncated_run_is_warned_of_and_counted_against_its_plan() -> None:
     assert "Truncated run." not in page_of(Log(section(header(), verdict("BIN-001")))).shown
 
 
+def saying(word: str) -> Header:
+    """A header that says one word wherever it can."""
+    return msgspec.structs.replace(
+        header(word, word), places={word: word}, defaults={word: word}, policies={word: word}, stand_ins=(word,),
+        operations=(word,), versions={word: word}, python=word, platform=word, imported=word,
+    )  # fmt: skip
+
+
 def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:
     """Names, messages and cases of a hostile run add no element, and come back from the data as they were."""
     case = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, expected=HOSTILE, got=f"{HOSTILE} too")
@@ -125,9 +137,10 @@ def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:
         case=f"cases/{case.file_name}", known_as=(HOSTILE,),
     )  # fmt: skip
     unknown = verdict(f"{HOSTILE}-1", Status.FAILED, message=HOSTILE)
-    folder = write_run(tmp_path / "run", section(header(HOSTILE, HOSTILE), broken, unknown), recorded=(case,))
+    folder = write_run(tmp_path / "run", section(saying(HOSTILE), broken, unknown), recorded=(case,))
     hostile = page_of(*logs_of(folder))
-    harmless = page_of(Log(section(header("t"), verdict("CPX-001", Status.FAILED), verdict("X-1", Status.FAILED))))
+    laws = (verdict("CPX-001", Status.FAILED), verdict("X-1", Status.FAILED))
+    harmless = page_of(Log(section(saying("t"), *laws)))
     pictures = {"template", "svg", "rect", "text", "tspan", "path"}
     tags = [[tag for tag, _ in page.tags if tag not in pictures] for page in (hostile, harmless)]
     assert tags[0] == tags[1]
@@ -221,6 +234,47 @@ def test_neighbouring_releases_are_compared_in_counts() -> None:
     assert buttons == [f"{kind}:{release_range}" for kind in ("broken", "fixed", "new")]
 
 
+def facts_of(page: Page) -> dict[str, list[tuple[str, bool]]]:
+    """Cells of the table of what was measured, each with whether it is marked, by the name of the fact."""
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", page.source, re.DOTALL)
+    cell = re.compile(r"<td( class=\"differs\")?>(?:<span[^>]*>≠</span> )?(.*?)</td>")
+    return {name: [(text, bool(mark)) for mark, text in cell.findall(cells)] for name, cells in rows}
+
+
+def measured(version: str, **fields: object) -> Log:
+    return Log(section(msgspec.structs.replace(header("t", version), **fields), verdict("BIN-001")))
+
+
+def test_what_was_measured_is_set_side_by_side() -> None:
+    """What differs from the neighbour on the left is marked; what a target lacks is a dash."""
+    page = page_of(
+        measured("1", places={"packer": "old.place"}, policies={"overlong": "dropped"}, stand_ins=("a", "b")),
+        measured("2", places={"packer": "new.place"}, policies={"overlong": "dropped"}, defaults={"pad": "0"}),
+        measured("3", places={"packer": "new.place"}, policies={"overlong": "split"}, defaults={"pad": "0"}),
+    )
+    found = facts_of(page)
+    assert found["packer"] == [("old.place", False), ("new.place", True), ("new.place", False)]
+    assert found["overlong"] == [("dropped", False), ("dropped", False), ("split", True)]
+    assert found["pad"] == [(ABSENT, False), ("0", True), ("0", False)]
+    assert found["a"] == [("stood in for", False), (ABSENT, True), (ABSENT, False)]
+    assert found["partition"] == [("offered", False)] * 3
+    assert "import places: 1" in page.shown
+    assert "declared policies: 1" in page.shown
+
+
+def test_a_difference_compares_each_pair_by_itself() -> None:
+    """The second pair does not differ from the first one."""
+    logs = [measured(version, policies={"overlong": version}) for version in ("1", "2", "3", "3")]
+    marks = [mark for _, mark in facts_of(page_of(*logs, diff=True))["overlong"]]
+    assert marks == [False, True, False, False]
+
+
+def test_one_target_alone_shows_its_facts_unmarked() -> None:
+    page = page_of(measured("1", places={"packer": "a.place"}))
+    assert facts_of(page)["packer"] == [("a.place", False)]
+    assert "neighbour" not in page.shown.partition("What was measured")[2].partition("≠")[0]
+
+
 def test_findings_that_are_the_same_are_shown_once() -> None:
     same, other = {"BIN-001": Status.FAILED}, {"BIN-001": Status.FAILED_AS_EXPECTED}
     page = page_of(release("0.4.2", same), release("0.5.1", same), release("0.6.2", other))
@@ -261,24 +315,26 @@ def test_columns_of_one_release_are_told_apart(tmp_path: Path) -> None:
     assert len({column["handle"] for column in page_of(logs[0], logs[0], logs[0]).data["columns"]}) == 3
 
 
-def test_a_page_of_four_targets_and_four_hundred_laws_stays_small(tmp_path: Path) -> None:
-    """Even when every law fails everywhere, each time with another long message and a drawing."""
-    keys = [f"CPX-{number:03}" for number in range(400)]
+def test_a_page_of_four_targets_and_all_laws_stays_small(tmp_path: Path) -> None:
+    """Even when every law fails everywhere, each time with another long message and a drawing, and all has moved."""
+    keys = [f"CPX-{number:03}" for number in range(476)]
     logs: list[Log] = []
     for number in range(4):
         failures = [
             verdict(key, Status.FAILED, message=f"{number} {key} {'word ' * 400}", case=f"cases/{key}.json")
             for key in keys
         ]
-        folder = write_run(tmp_path / str(number), section(header("t", str(number)), *failures))
+        moved = {f"part {part}": f"megatron.bridge.place{number}.of.part{part} " * 2 for part in range(50)}
+        head = msgspec.structs.replace(header("t", str(number)), places=moved, defaults=moved, policies=moved)
+        folder = write_run(tmp_path / str(number), section(head, *failures))
         for key in keys:
             known = cases.Case(law="CPX-001", inputs=CUT_CASE.inputs, got=f"{number}{key}" * 50)
             cases.write(known, folder / "cases" / f"{key}.json")
         logs += logs_of(folder)
     text = html.render(logs)
     assert len(text.encode()) < html.MOST_BYTES
-    assert "characters more in the event log" in text
-    assert len(Page(text).data["laws"]) == 400
+    assert "characters more)" in text
+    assert len(Page(text).data["laws"]) == 476
 
 
 def test_a_log_of_unknown_laws_is_shown_with_what_it_says() -> None:
