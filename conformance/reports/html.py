@@ -106,6 +106,7 @@ def _render(shown: Sequence[Column], found: Found, detail: Detail, *, diff: bool
     return _template().render(
         columns=shown,
         Status=Status,
+        Change=Change,
         neighbours=[
             (
                 shown[before],

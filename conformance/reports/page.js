@@ -180,7 +180,7 @@ function pairs(range) {
   if (!range) return data.neighbours;
   for (let cut = range.indexOf(".."); cut >= 0; cut = range.indexOf("..", cut + 1)) {
     const [before, after] = [range.slice(0, cut), range.slice(cut + 2)].map(columnsCalled);
-    if (before.length && after.length) return [`${before[0]}-${after.at(-1)}`];
+    if (before.length && after.length && before[0] < after.at(-1)) return [`${before[0]}-${after.at(-1)}`];
   }
   throw new Error(`"${range}" is no range: write FIRST..LAST, of ${handles()}`);
 }

@@ -37,6 +37,14 @@ def header(target: str = "megatron-bridge", version: str = "0.5.1", *, planned: 
     )  # fmt: skip
 
 
+def saying(word: str) -> Header:
+    """A header that says one word wherever it can."""
+    return msgspec.structs.replace(
+        header(word, word), places={word: word}, defaults={word: word}, policies={word: word}, stand_ins=(word,),
+        operations=(word,), versions={word: word}, python=word, platform=word, imported=word,
+    )  # fmt: skip
+
+
 def verdict(law: str, status: Status = Status.PASSED, **fields: object) -> Verdict:
     """A verdict on a law ``ID`` or ``ID[facet]``."""
     id, _, facet = law.removesuffix("]").partition("[")

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from logs import CUT_CASE, HOSTILE, header, release, section, verdict, write_run
+from logs import CUT_CASE, HOSTILE, header, release, saying, section, verdict, write_run
 
 from conformance import cases
-from conformance.events import Header, Status
+from conformance.events import Status
 from conformance.reports import html
 from conformance.reports.columns import Log
 from conformance.reports.merging import merge
@@ -119,14 +119,6 @@ def test_a_truncated_run_is_warned_of_and_counted_against_its_plan() -> None:
     assert "Truncated run." in shown
     assert "1 of 10 laws passed (10.0 %)" in shown
     assert "Truncated run." not in page_of(Log(section(header(), verdict("BIN-001")))).shown
-
-
-def saying(word: str) -> Header:
-    """A header that says one word wherever it can."""
-    return msgspec.structs.replace(
-        header(word, word), places={word: word}, defaults={word: word}, policies={word: word}, stand_ins=(word,),
-        operations=(word,), versions={word: word}, python=word, platform=word, imported=word,
-    )  # fmt: skip
 
 
 def test_nothing_that_a_run_says_becomes_markup(tmp_path: Path) -> None:
@@ -279,6 +271,14 @@ def test_findings_that_are_the_same_are_shown_once() -> None:
     same, other = {"BIN-001": Status.FAILED}, {"BIN-001": Status.FAILED_AS_EXPECTED}
     page = page_of(release("0.4.2", same), release("0.5.1", same), release("0.6.2", other))
     assert [found["columns"] for found in law_of(page, "BIN-001")["findings"]] == [[0, 1], [2]]
+
+
+def test_neighbours_without_a_new_deviation_are_said_to_have_none() -> None:
+    """*What broke* has an answer where nothing did."""
+    old, new = release("0.5.1", {"BIN-001": Status.FAILED}), release("0.6.2", {"BIN-001": Status.PASSED})
+    assert "nothing broken" in page_of(old, new).shown
+    assert "nothing broken" not in page_of(new, old).shown
+    assert "no law changed" in page_of(old, old).shown
 
 
 def test_a_difference_opens_with_what_changed_in_each_pair() -> None:

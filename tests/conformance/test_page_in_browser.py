@@ -11,13 +11,14 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from logs import CUT_CASE, HOSTILE, header, release, section, verdict, write_run
+from logs import CUT_CASE, HOSTILE, header, release, saying, section, verdict, write_run
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from conformance import cases
-from conformance.events import Status
+from conformance.events import Blame, Status
 from conformance.reports import html
 from conformance.reports.columns import Log
+from conformance.reports.merging import merge
 from conformance.reports.reading import logs_of
 from properties.law import catalogue
 
@@ -139,10 +140,61 @@ def test_a_query_that_means_nothing_is_answered(matrix: Page, query: str, words:
         expect(matrix.locator("#query")).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_what_broke_between_two_releases_is_one_click(matrix: Page) -> None:
+def test_what_broke_between_two_releases_is_two_clicks(matrix: Page) -> None:
+    """The first names the laws, the second shows what happened to one."""
     matrix.locator("p", has_text=f"{B} → {C}").get_by_role("button", name="1 broken").click()
     expect(matrix.locator("#found")).to_have_text("1 of 5 laws")
     assert shown(matrix) == ["BIN-001"]
+    matrix.get_by_role("button", name="BIN-001").click()
+    expect(matrix.locator("tr.part .finding")).to_contain_text(C)
+
+
+def test_a_crash_counts_as_broken_in_every_query(open_page: Any) -> None:
+    """As it does in the counts between neighbours; an error of the environment does not."""
+    crash = verdict("BIN-001", Status.ENVIRONMENT_ERROR, blame=Blame.TARGET)
+    unloaded = verdict("BIN-002", Status.ENVIRONMENT_ERROR)
+    page = open_page(
+        release("0.5.1", {"BIN-001": PASSED, "BIN-002": PASSED}), Log(section(header(C, "0.6.2"), crash, unloaded))
+    )
+    for query, laws in ((f"only:{C}", ["BIN-001"]), ("broken", ["BIN-001"]), ("unclear", ["BIN-002"])):
+        page.locator("#query").fill(query)
+        assert shown(page) == laws
+    page.locator("#query").fill(f"broken:{C}..{B}")
+    expect(page.locator("#found")).to_contain_text("is no range")
+
+
+def moved(version: str, place: str) -> Log:
+    """A release that has its packer in a place of its own."""
+    head = msgspec.structs.replace(header("t", version), places={"packer": place}, policies={"overlong": "dropped"})
+    return Log(section(head, verdict("BIN-001")))
+
+
+def test_what_was_measured_is_opened_and_filtered_without_a_mouse(open_page: Any) -> None:
+    """What moved is there first; what stayed is one key away."""
+    page = open_page(moved("1", "old.place"), moved("2", "new.place"))
+    summary = page.locator("summary", has_text="What was measured")
+    packer, overlong = (page.get_by_role("row", name=re.compile(f"^{name}")) for name in ("packer", "overlong"))
+    expect(packer).to_be_hidden()
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(packer).to_be_visible()
+    expect(packer.get_by_role("cell")).to_have_text(["old.place", "≠ new.place"])
+    expect(overlong).to_be_hidden()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(overlong).to_be_visible()
+
+
+def test_a_merged_run_says_where_a_verdict_comes_from(open_page: Any, run: Log, tmp_path: Path) -> None:
+    """The finding names the run, and its command replays that run's case."""
+    lacking = section(header(), verdict("CPX-001", LACKS), verdict("BIN-001"))
+    page = open_page(*merge([*logs_of(write_run(tmp_path / "cpu", lacking)), run]))
+    expect(page.locator("article")).to_have_count(1)
+    page.get_by_role("button", name="CPX-001").click()
+    part = page.locator("tr.part")
+    expect(part.locator("h3")).to_contain_text(f"megatron-bridge==0.5.1 ({run.folder})")
+    expect(part).to_contain_text(f"packproof replay {run.folder}/cases/CPX-001.json --target megatron-bridge")
+    expect(part.get_by_role("img")).to_be_visible()
 
 
 def test_filters_work_together_and_are_reset(matrix: Page) -> None:
@@ -234,7 +286,7 @@ def test_nothing_hostile_is_run_or_linked(open_page: Any, tmp_path: Path) -> Non
         upstream="javascript:alert(3)", known_as=("javascript:alert(4)",),
     )  # fmt: skip
     unknown = verdict(f"{HOSTILE}-1", FAILED, message=HOSTILE)
-    folder = write_run(tmp_path / "run", section(header(HOSTILE, HOSTILE), broken, unknown), recorded=(case,))
+    folder = write_run(tmp_path / "run", section(saying(HOSTILE), broken, unknown), recorded=(case,))
     page = open_page(*logs_of(folder))
     for button in page.locator("tr.law th button").all():
         button.click()
@@ -242,6 +294,8 @@ def test_nothing_hostile_is_run_or_linked(open_page: Any, tmp_path: Path) -> Non
     assert page.locator("img").count() == 0
     expect(page.locator("tr.part").first.or_(page.locator("tr.part").last)).to_have_count(2)
     assert "onerror=alert(2)" in page.locator("tr.part").first.inner_text()
+    page.locator("summary", has_text="What was measured").click()
+    expect(page.locator(".measured").get_by_role("row").last).to_contain_text("onerror=alert(2)")
     schemes = page.locator("a").evaluate_all("links => links.map(link => link.protocol)")
     assert set(schemes) <= {"https:", "file:"}  # file: is the link to the laws of the page itself
 
@@ -253,7 +307,7 @@ def test_axe_finds_nothing_to_complain_about(
     """Every rule of axe, with laws of every verdict opened; both schemes are checked for contrast."""
     verdicts = [verdict(f"BIN-00{number}", status, message="why") for number, status in enumerate(Status)]
     whole = section(header("t", planned=20), *verdicts, truncated=True)
-    compared = msgspec.structs.replace(run.section.header, target="u")
+    compared = msgspec.structs.replace(run.section.header, target="u", places={"packer": "new.place"})
     logs = [Log(whole), Log(section(compared, *run.section.verdicts), run.folder)]
     file = tmp_path / "index.html"
     html.write(logs, file)
@@ -264,6 +318,8 @@ def test_axe_finds_nothing_to_complain_about(
         button.click()
     for summary in page.locator("summary").all():
         summary.click()
+    page.get_by_label("only what differs").uncheck()
+    expect(page.locator("tbody.same").first).to_be_visible()
     page.get_by_role("button", name="failed as expected").click()
     page.get_by_role("button", name="failed as expected").hover()
     page.get_by_role("button", name="failed as expected").click()
