@@ -66,6 +66,34 @@ def suites(section: Section) -> tuple[SuiteResult, ...]:
     )
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """What is wrong with a run as a whole, where no verdict says it.
+
+    Attributes:
+        name: what ought to hold.
+        message: what does not.
+    """
+
+    name: str
+    message: str
+
+
+def troubles(section: Section) -> tuple[Trouble, ...]:
+    """What makes a run red beside its verdicts, so that no report is green where the exit code is not 0."""
+    if section.footer is None:
+        return (Trouble("the run comes to its end", "the run is truncated: not every law has a verdict"),)
+    found = [Trouble("the baseline names laws that exist", problem) for problem in section.footer.problems]
+    found += [
+        Trouble(f"pass target {suite.name}", f"{suite.passed} of {suite.expected} tests passed, and none failed")
+        for suite in suites(section)
+        if not suite.met and not any(test.verdict is Status.FAILED for test in suite.failing)
+    ]
+    if section.footer.exit_code is ExitCode.NOTHING_RAN:
+        found.append(Trouble("something is measured", "nothing ran: the target supports nothing that was asked of it"))
+    return tuple(found)
+
+
 def counts(sections: Sequence[Section]) -> tuple[str, str]:
     """The last two lines of a run; laws and pass-target tests together."""
     found = Counter(verdict.verdict for section in sections for verdict in section.verdicts)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.events import Section, Status, Verdict
-from conformance.results import LOUD, SuiteResult, suites
+from conformance.events import Header, Section, Status, Verdict
+from conformance.results import LOUD, SuiteResult, suites, troubles
 
 LOUD_WORDS = {
     Status.FAILED: ("new deviation", "new deviations"),
@@ -92,8 +92,8 @@ class Column:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the run as a whole."""
-        return self.section.footer.problems if self.section.footer else ()
+        """What is wrong with the run as a whole; of a truncated run the page says more."""
+        return () if self.section.truncated else tuple(trouble.message for trouble in troubles(self.section))
 
     @property
     def suites(self) -> tuple[SuiteResult, ...]:
@@ -103,21 +103,21 @@ class Column:
 
 def columns(logs: Sequence[Log]) -> list[Column]:
     """Columns with unique handles: the release, or what else tells them apart."""
-    releases = [_release(log) for log in logs]
-    named = [f"{log.name}:{release}" if log.name else release for log, release in zip(logs, releases, strict=True)]
+    releases = [release(log.section.header) for log in logs]
+    named = [f"{log.name}:{short}" if log.name else short for log, short in zip(logs, releases, strict=True)]
     handles: list[str] = []
-    for number, release in enumerate(releases):
-        unique = releases.count(release) == 1
+    for number, short in enumerate(releases):
+        unique = releases.count(short) == 1
         better = named[number] if named.count(named[number]) == 1 else f"{named[number]}#{number + 1}"
-        handles.append(release if unique else better)
+        handles.append(short if unique else better)
     return [
         Column(log, handle, _names(log, handle), {verdict.key: verdict for verdict in log.section.verdicts})
         for log, handle in zip(logs, handles, strict=True)
     ]
 
 
-def _release(log: Log) -> str:
-    header = log.section.header
+def release(header: Header) -> str:
+    """A target with its release, as short as can be."""
     if "==" in header.target or not header.target_version or header.target == "reference":
         return header.target
     separator = " " if "@" in header.target else "=="

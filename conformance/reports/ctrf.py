@@ -11,6 +11,8 @@ import msgspec
 
 from conformance.cases import write_atomically
 from conformance.events import PassTarget, Section, Status, Verdict
+from conformance.reports.columns import release
+from conformance.results import Trouble, troubles
 
 SPEC_VERSION = "1.0.0"
 STATUS = {
@@ -33,7 +35,7 @@ def write(sections: list[Section], path: Path) -> None:
 def report(sections: list[Section]) -> dict[str, Any]:
     """The report as plain data; times are in milliseconds."""
     tests = [_test(section, event) for section in sections for event in [*section.verdicts, *section.pass_targets]]
-    tests += [_truncated(section) for section in sections if section.truncated]
+    tests += [_trouble(section, trouble) for section in sections for trouble in troubles(section)]
     found = Counter(test["status"] for test in tests)
     starts = [_milliseconds(section.header.started) for section in sections]
     stops = [_milliseconds(section.footer.finished) for section in sections if section.footer]
@@ -64,21 +66,21 @@ def _test(section: Section, event: Verdict | PassTarget) -> dict[str, Any]:
         "status": STATUS[event.verdict],
         "rawStatus": str(event.verdict),
         "duration": round(1000 * event.seconds),
-        "suite": [f"{section.header.target} {section.header.target_version}".strip(), suite],
+        "suite": [release(section.header), suite],
     }
     if event.message:
         test["message"] = event.message
     return test
 
 
-def _truncated(section: Section) -> dict[str, Any]:
+def _trouble(section: Section, trouble: Trouble) -> dict[str, Any]:
     return {
-        "name": "the run comes to its end",
+        "name": trouble.name,
         "status": "failed",
-        "rawStatus": "truncated",
+        "rawStatus": "truncated" if section.truncated else "trouble of the run",
         "duration": 0,
-        "suite": [f"{section.header.target} {section.header.target_version}".strip()],
-        "message": "the log has no footer: not every law has a verdict",
+        "suite": [release(section.header)],
+        "message": trouble.message,
     }
 
 

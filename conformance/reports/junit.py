@@ -10,6 +10,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from conformance.cases import write_atomically
 from conformance.events import PassTarget, Section, Status, Verdict
+from conformance.reports.columns import release
+from conformance.results import troubles
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -18,15 +20,15 @@ def write(sections: list[Section], path: Path) -> None:
     """Write one test suite per target."""
     document = JUnitXml("packproof")
     for section in sections:
-        suite = TestSuite(_xml(f"{section.header.target} {section.header.target_version}".strip()))
+        suite = TestSuite(_xml(release(section.header)))
         suite.timestamp = section.header.started
         for name, value in section.header.versions.items():
             suite.add_property(_xml(name), _xml(value))
         suite.add_testcases([_case(event) for event in [*section.verdicts, *section.pass_targets]])
-        if section.truncated:
-            truncated = TestCase("the run comes to its end", "packproof")
-            truncated.result = [Error("the log has no footer: not every law has a verdict", "truncated")]
-            suite.add_testcase(truncated)
+        for trouble in troubles(section):
+            case = TestCase(_xml(trouble.name), "packproof")
+            case.result = [Error(_xml(trouble.message), "run")]
+            suite.add_testcase(case)
         document.add_testsuite(suite)
     write_atomically(path, cast("bytes", document.tostring()))
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from conformance import cases
 from conformance.draw import draw_inputs
 from conformance.events import Header, Section, Status, Verdict
-from conformance.results import LOUD, suites
+from conformance.results import LOUD, suites, troubles
 
 STYLE = {
     Status.PASSED: "green",
@@ -40,10 +40,8 @@ def print_section(console: Console, section: Section, folder: Path | None) -> No
         console.print(_known(known))
     console.print(_by_area(section))
     print_suites(console, section)
-    for problem in section.footer.problems if section.footer else ():
-        console.print(Text(problem, style="bold magenta"))
-    if section.truncated:
-        console.print(Text("the run is truncated: not every law has a verdict", style="bold red"))
+    for trouble in troubles(section):
+        console.print(Text(trouble.message, style="bold red"))
 
 
 def print_suites(console: Console, section: Section) -> None:
