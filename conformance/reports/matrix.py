@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,7 @@ from conformance.cases import write_atomically
 from conformance.changes import Changes, Difference
 from conformance.events import Section, Status, Verdict
 from conformance.law_changes import Behaviour, Change, behaviour
+from conformance.reports.columns import release
 from conformance.reports.markdown import text
 from conformance.results import suites
 from properties.law import catalogue
@@ -41,21 +43,29 @@ TABLES = {
 """Kinds of changes of named values, by the field of ``Changes``."""
 
 COLUMNS = (
-    *("target", "version", "imported", "passed", "failed", "known", "stale", "errors", "not supported"),
+    *("target", "imported", "passed", "failed", "known", "stale", "errors", "not supported"),
     "pass targets",
 )
 
 
 def print_matrix(console: Console, sections: Sequence[Section], changes: Sequence[Changes]) -> None:
     """Print the table of targets and every change."""
-    table = Table(*COLUMNS)
-    for section in sections:
-        table.add_row(*map(Text, _row(section)))
-    console.print(table)
+    console.print(_side_by_side([_row(section) for section in sections]))
     for change in changes:
         console.print(Text(f"\nfrom {change.before} to {change.after}", style="bold"))
         for line in _changes(change):
             console.print(Text(line), soft_wrap=True)
+
+
+def _side_by_side(rows: Sequence[tuple[str, ...]]) -> Table:
+    """Targets with what they come to, narrow enough for four releases on a terminal; empty columns are left out."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = [number for number in range(len(COLUMNS)) if any(row[number] not in {"", "0"} for row in rows)]
+    for number in shown:
+        table.add_column(COLUMNS[number], overflow="fold", no_wrap=number == 0, justify="left")
+    for row in rows:
+        table.add_row(*(Text(row[number]) for number in shown))
+    return table
 
 
 def write_markdown(sections: Sequence[Section], changes: Sequence[Changes], path: Path) -> None:
@@ -93,8 +103,7 @@ def _row(section: Section) -> tuple[str, ...]:
     )
     tests = " ".join(f"{result.passed}/{result.expected}" for result in suites(section))
     imported = "truncated" if section.truncated else section.header.imported
-    header = section.header
-    return (header.target, header.target_version, imported, *map(str, numbers), tests)
+    return (release(section.header), imported, *map(str, numbers), tests)
 
 
 def _changes(change: Changes) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -34,7 +35,10 @@ def print_section(console: Console, section: Section, folder: Path | None) -> No
     console.print(Panel(_header(section.header), title="packproof", expand=False))
     for verdict in section.verdicts:
         if verdict.verdict in LOUD:
-            console.print(_failure(verdict, section.header, folder))
+            console.print(_failure(verdict, folder))
+            if verdict.case and folder:
+                replay = ["packproof", "replay", str(folder / verdict.case), "--target", section.header.target]
+                console.print(Text(shlex.join(replay), style="cyan"), soft_wrap=True)
     known = [verdict for verdict in section.verdicts if verdict.verdict is Status.FAILED_AS_EXPECTED]
     if known:
         console.print(_known(known))
@@ -76,14 +80,12 @@ def _header(header: Header) -> Table:
     return table
 
 
-def _failure(verdict: Verdict, header: Header, folder: Path | None) -> Panel:
+def _failure(verdict: Verdict, folder: Path | None) -> Panel:
     title = Text(f"{verdict.key}  {verdict.verdict}", style=STYLE[verdict.verdict])
     parts = [Text(verdict.claim, style="bold"), Text(f"harm: {verdict.harm}", style="dim"), Text(verdict.message)]
     picture = _picture(verdict, folder)
     if picture:
         parts.append(Text(f"\n{picture}"))
-    if verdict.case and folder:
-        parts.append(Text(f"\npackproof replay {folder / verdict.case} --target {header.target}", style="cyan"))
     return Panel(Group(*parts), title=title, title_align="left")
 
 
