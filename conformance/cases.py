@@ -184,6 +184,8 @@ def _encode(value: object) -> object:
         return plain
     if isinstance(value, np.generic):
         return cast("Any", value).item()
+    if isinstance(value, range):  # a sequence of whole numbers, as operations take them
+        return list(value)
     raise NotImplementedError(f"a case cannot hold {type(value).__name__}")
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from conformance.cases import write_atomically
 from conformance.changes import Difference, differences
-from conformance.cli_shared import say
+from conformance.cli_shared import plain_bars, say
 from conformance.comparing import Comparison, compare, operations, start
 from conformance.exit_codes import ExitCode
 from conformance.targets.command import Command
@@ -34,7 +34,13 @@ def compare_(
     if unknown:
         raise typer.Exit(say(ExitCode.USAGE, f"no operation {unknown[0]}; there are {', '.join(sorted(known))}"))
     served = {target: start(target) for target in targets}
-    found = list(compare(served, [Op(name) for name in operation or sorted(known)], examples))
+    found: list[Comparison] = []
+    with plain_bars(Console(stderr=True)) as bar:
+        task = bar.add_task("", total=len(operation or known))
+        for name in operation or sorted(known):
+            bar.update(task, description=name)
+            found += compare(served, [Op(name)], examples)
+            bar.advance(task)
     policies = _policies(served)
     console = Console()
     _print(console, found, policies)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from conformance.events import Footer, Header, LogError, PassTarget, Section, Status, Verdict
-from conformance.reports.columns import Log
+from conformance.reports.columns import Log, release
 from conformance.results import exit_code
 from conformance.targets.loading import PACKAGES
 
@@ -28,7 +28,9 @@ ORDER = (
 
 
 def merge(logs: Sequence[Log]) -> list[Log]:
-    """Logs with those of one target as one, in the order of the first of each.
+    """Logs with those of one release of a target as one, in the order of the first of each.
+
+    An installed release and the same one from a cache are the same software, whatever the user called them.
 
     Args:
         logs: of whole runs, as ``reading.logs_of`` gives them.
@@ -37,15 +39,15 @@ def merge(logs: Sequence[Log]) -> list[Log]:
         LogError: a run is named twice, or does not fit another run of its target.
     """
     runs: dict[str, list[Log]] = {}
-    for log in logs:
-        runs.setdefault(log.section.header.target, []).append(log)
+    for number, log in enumerate(logs):
+        for earlier in logs[:number]:
+            if _names(earlier) & _names(log):
+                _check_fits(earlier, log)
+        runs.setdefault(release(log.section.header), []).append(log)
     return [found[0] if len(found) == 1 else _merged(found) for found in runs.values()]
 
 
 def _merged(logs: Sequence[Log]) -> Log:
-    for number, log in enumerate(logs):
-        for earlier in logs[:number]:
-            _check_fits(earlier, log)
     verdicts: dict[str, Verdict] = {}
     tests: dict[tuple[str, str], PassTarget] = {}
     origins: dict[str, int] = {}
@@ -60,6 +62,11 @@ def _merged(logs: Sequence[Log]) -> Log:
     section = Section(_header(logs, len(verdicts) + len(tests)), list(verdicts.values()), list(tests.values()))
     section.footer = _footer(section, [log.section.footer for log in logs if log.section.footer])
     return Log(section, merged=tuple(logs), origins=origins)
+
+
+def _names(log: Log) -> set[str]:
+    """What runs that belong together have in common: the target as the user wrote it, or with its release."""
+    return {log.section.header.target, release(log.section.header)}
 
 
 def _says_more[T: (Verdict, PassTarget)](found: T, known: T | None) -> bool:

@@ -34,6 +34,11 @@ def test_inputs_of_every_law_survive_a_case_file(key: str, tmp_path: Path) -> No
     assert fingerprint(again) == fingerprint(inputs)
 
 
+def test_a_range_is_a_sequence_of_numbers() -> None:
+    """Laws ask for rows by a range; a program in another language gets the numbers."""
+    assert cases.plain(range(1, 4)) == [1, 2, 3]
+
+
 def test_a_case_of_an_unknown_law_is_refused() -> None:
     with pytest.raises(CaseError, match="there is no law 'NOPE-001'"):
         cases.law_of(Case(law="NOPE-001", inputs={}))

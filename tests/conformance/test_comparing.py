@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from conformance.cli import app
-from conformance.comparing import Level, drawn, level
+from conformance.comparing import Level, drawn, level, operations
 from conformance.exit_codes import ExitCode
 from conformance.protocol import Answer, Kind, Trouble
 from reference_impl.interface import Op
@@ -61,6 +61,19 @@ def test_the_command_tells_agreement_and_policies_of_a_bug_beside_the_reference(
     assert levels["museum:MB-10"]["one refuses"] > 0
     assert [change["name"] for change in policies["museum:S22"]] == ["empty_row"]
     assert policies["museum:MB-10"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_operation_can_be_compared(tmp_path: Path) -> None:
+    """Whatever the laws draw for it can be put to another process; a bug differs in its own operation only."""
+    result = CliRunner().invoke(app, ["compare", "reference", "museum:MB-10", "--report", str(tmp_path)])
+    assert result.exit_code == ExitCode.OK, result.output
+    found = json.loads((tmp_path / "compare.json").read_bytes())[0]
+    assert [row["operation"] for row in found] == sorted(op.value for op in operations())
+    differing = {row["operation"] for row in found if set(row["levels"]) - {"identical", "both refuse"}}
+    assert "assign_bins" in differing
+    assert not {"collate", "partition", "attention", "validate"} & differing
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,17 @@ def test_every_verdict_has_its_place_in_the_order() -> None:
     assert sorted(ORDER) == sorted(Status)
 
 
+def test_an_installed_release_and_the_same_from_a_cache_are_one(tmp_path: Path) -> None:
+    """A machine with a GPU has it installed, another one fetched it; each is replayed under its own name."""
+    fetched = msgspec.structs.replace(CPU, target="megatron-bridge==0.5.1")
+    logs = [*run(tmp_path / "cpu", fetched, a=PASSED), *run(tmp_path / "gpu", GPU, a=FAILED)]
+    (merged,) = merge(logs)
+    assert statuses(merged.section) == {"a": FAILED}
+    assert [one.section.header.target for one in merged.runs] == ["megatron-bridge==0.5.1", "megatron-bridge"]
+    other = msgspec.structs.replace(CPU, target="megatron-bridge==0.4.2", target_version="0.4.2")
+    assert len(merge([*logs, *run(tmp_path / "old", other, a=PASSED)])) == 2
+
+
 def test_other_targets_stay_apart(tmp_path: Path) -> None:
     """One column per target, in the order of the folders; what has nothing to be merged with stays as it was."""
     one, two = run(tmp_path / "a", CPU, a=PASSED), run(tmp_path / "b", header("reference"), a=PASSED)
