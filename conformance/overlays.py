@@ -29,6 +29,9 @@ CORE = "megatron-core"
 CORES = {"0.3": "0.16.1", "0.4": "0.17.1", "0.5": "0.18.2", "0.6": "0.19.2"}
 """Release of Megatron-Core that each release series of Megatron Bridge was made for."""
 
+COMPANIONS = {"trl": {"accelerate": "1.15.0", "psutil": "7.2.2"}}
+"""Wheels that a package's packing code imports beside what `packproof[torch]` and a trainer's environment hold."""
+
 
 class OverlayError(Exception):
     """A release cannot be had; one clear sentence."""
@@ -87,7 +90,7 @@ def _wanted(package: str, version: str) -> dict[str, str]:
     if not re.fullmatch(r"\d+(\.\d+)*([a-z]+\d+)?(\.(post|dev)\d+)?", version):
         raise OverlayError(f"{version!r} is no release number such as 0.4.2")
     if package != BRIDGE:
-        return {package: version}
+        return {package: version, **COMPANIONS.get(package, {})}
     core = core_for(version)
     if core is None:
         raise OverlayError(f"no Megatron-Core is known for Megatron Bridge {version}; known: {', '.join(CORES)}")

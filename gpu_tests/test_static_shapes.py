@@ -85,6 +85,7 @@ def _batches(implementation: Implementation, *, static: bool) -> list[ThdBatch]:
         for length in random.randint(1, 24, size=BATCHES * 8)
     ]
     packed = implementation.pack_documents(documents, PackSpec(capacity=WIDTH, pad_multiple=4))
+    assert packed.metadata is not None
     how = CollateSpec(
         width=WIDTH, document_multiple=4, static_boundaries=static, metadata=(packed.metadata,), pad_to_width=True
     )

@@ -186,10 +186,10 @@ class PackedDataset:
 
     Attributes:
         rows: the packs.
-        metadata: statistics that the target stores beside the rows.
+        metadata: statistics that the target stores beside the rows, or None when it stores none.
         ledger: one entry per input document in input order, or None when the target keeps none.
     """
 
     rows: tuple[PackedRow, ...]
-    metadata: PackingMetadata
+    metadata: PackingMetadata | None
     ledger: tuple[LedgerEntry, ...] | None = None

@@ -123,6 +123,8 @@ class ReferenceImplementation(Implementation):
 
     def _prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path, suffix: str) -> PreparedFiles:
         dataset = self.pack_documents(documents, spec)
+        if dataset.metadata is None:
+            raise NotSupported("without statistics of the packs there is nothing to write beside them")
         return replace_prepared(folder, suffix, dataset.metadata, lambda path: self.write_rows(dataset.rows, path))
 
     @override

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.targets.loading import BRIDGE, CORE, ENGINE
+from conformance.targets.loading import BRIDGE, CORE, ENGINE, TRL
 from conformance.targets.megatron_bridge.adapter import DECLARED, DECLARED_FROM_06
+from conformance.targets.trl.adapter import DECLARED as DECLARED_BY_TRL
 from reference_impl.policies import Policies
 
 POLICIES: Mapping[str, Policies] = {
@@ -14,5 +15,6 @@ POLICIES: Mapping[str, Policies] = {
     f"{BRIDGE} from 0.6": DECLARED_FROM_06,
     CORE: Policies(),
     ENGINE: Policies(),
+    TRL: DECLARED_BY_TRL,
 }
 """By target; a class declares its own with an attribute ``policies``."""

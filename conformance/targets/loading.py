@@ -21,6 +21,7 @@ from conformance.targets.duck_typed import DuckTyped
 from conformance.targets.megatron_bridge import MegatronBridge
 from conformance.targets.megatron_core import MegatronCore
 from conformance.targets.transformer_engine import TransformerEngine
+from conformance.targets.trl import Trl
 from properties.museum import museum
 from reference_impl.interface import Implementation, Op
 from reference_impl.reference import ReferenceImplementation
@@ -28,11 +29,14 @@ from reference_impl.reference import ReferenceImplementation
 BRIDGE = "megatron-bridge"
 CORE = "megatron-core"
 ENGINE = "transformer-engine"
-PACKAGES = (BRIDGE, CORE, ENGINE)
+TRL = "trl"
+PACKAGES = (BRIDGE, CORE, ENGINE, TRL)
 """Targets of which releases can be fetched."""
 
-EXAMPLES = {CORE: "0.18.2", ENGINE: "2.17.1"}
+EXAMPLES = {CORE: "0.18.2", ENGINE: "2.17.1", TRL: "1.16.0"}
 """A release of each that is known to work."""
+
+_ADAPTERS = {CORE: MegatronCore, ENGINE: TransformerEngine, TRL: Trl}
 
 KNOWN: Mapping[str, str] = {
     "reference": "the specification itself",
@@ -44,6 +48,8 @@ KNOWN: Mapping[str, str] = {
     f"{CORE}==VERSION": "Megatron-Core: packed-sequence parameters and merged boundaries",
     ENGINE: "the installed TransformerEngine",
     f"{ENGINE}==VERSION": "TransformerEngine: its context-parallel helpers, without kernels",
+    TRL: "the installed TRL",
+    f"{TRL}==VERSION": "TRL: its bin packing and its padding-free collator",
     "command:PROGRAM": "a program that speaks packproof's protocol, with its arguments",
     "module:pkg.mod:Class": "your class, an Implementation or any with methods named after operations",
     "museum:ID": "the re-created bug ID",
@@ -135,7 +141,7 @@ def load(target: str) -> Implementation:
             return _command(program)
         case TargetSpec("module", location=str(location)):
             return _from_module(location)
-        case TargetSpec("megatron-core" | "transformer-engine"):
+        case TargetSpec(kind) if kind in _ADAPTERS:
             return _package(spec)
         case _:
             return _bridge(spec)
@@ -164,14 +170,13 @@ def describe(implementation: Implementation) -> Description:
             defaults=implementation.defaults,
             policies=policies,
         )
-    if isinstance(implementation, (MegatronCore, TransformerEngine)):
-        engine = implementation if isinstance(implementation, TransformerEngine) else None
+    if isinstance(implementation, tuple(_ADAPTERS.values())):
         return Description(
             name=implementation.name,
             version=implementation.versions[implementation.name],
             versions=implementation.versions,
-            imported="isolated" if engine else "plain",
-            stand_ins=engine.stand_ins if engine else (),
+            imported="isolated" if implementation.stand_ins else "plain",
+            stand_ins=implementation.stand_ins,
             operations=operations,
             policies=policies,
         )
@@ -224,7 +229,7 @@ def _command(program: str) -> Implementation:
 
 def _package(spec: TargetSpec) -> Implementation:
     try:
-        made = MegatronCore() if spec.kind == CORE else TransformerEngine()
+        made = _ADAPTERS[spec.kind]()
     except ImportError as error:
         raise TargetError(
             f"{spec.kind} cannot be imported: {error}; name a release, such as {spec.kind}=={EXAMPLES[spec.kind]}"

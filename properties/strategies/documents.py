@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from properties.strategies.choices import one_of
-from properties.strategies.lengths import algorithms, capacities, draw_lengths, multiples, seeds, unpadded
+from properties.strategies.lengths import capacities, draw_lengths, multiples, packing_algorithms, seeds, unpadded
 from reference_impl.documents import Bins, BoolArray, Document, IntArray, Overlong, PackSpec
 
 IDENTITY = 1000
@@ -267,7 +267,7 @@ def packings(
     pad_id = eos_id if kind.pad_is_eos else draw(other_than(eos_id))
     spec = PackSpec(
         capacity=sizes.capacity,
-        algorithm=draw(algorithms),
+        algorithm=draw(packing_algorithms),
         max_length=sizes.max_length,
         pad_multiple=multiple,
         pad_id=pad_id,

@@ -14,14 +14,15 @@ from typer.testing import CliRunner
 from conformance import overlays
 from conformance.cli import app
 from conformance.targets.declared import POLICIES
-from conformance.targets.loading import CORE, ENGINE, EXAMPLES, TargetError, load, parse
+from conformance.targets.loading import CORE, ENGINE, EXAMPLES, TRL, TargetError, load, parse
 from reference_impl.policies import EmptyRow
 
 ASK = """
 import json, sys
 import numpy as np
 from conformance.targets.loading import describe, load
-from reference_impl.batches import Layout
+from reference_impl.batches import CollateSpec, Layout
+from reference_impl.documents import Algorithm, Document, Overlong, PackedRow, PackSpec
 def ints(*values): return np.array(values, dtype=np.int64)
 target = load(sys.argv[1])
 layout = Layout(valid=ints(0, 3, 9), padded=ints(0, 4, 12))
@@ -84,6 +85,47 @@ def test_megatron_core_offers_what_its_release_has(release: str, merges: bool) -
     )
     operations = ["merge_layouts", "sequence_index"] if merges else ["sequence_index"]
     assert found == [operations, [0] * 4 + [1] * 8 + [2], [0, 3, 8, 16] if merges else False]
+
+
+COLLATED = """
+[(batch.tokens.tolist(), batch.labels.tolist(), batch.loss_mask.tolist(),
+  batch.layout.padded.tolist(), batch.max_seqlen) for batch in target.collate(
+     [PackedRow(ints(5, 6, 0, 7, 8, 9, 0), np.array([0, 1, 0, 1, 1, 1, 0], dtype=bool), ints(0, 3))],
+     [0], CollateSpec(width=7, eos_id=0, pad_to_width=True))]
+"""
+PACKED = """
+[(row.tokens.tolist(), row.starts.tolist(), row.loss_mask.tolist())
+ for row in target.pack_documents(
+     [Document(ints(*range(first, first + size)), answer_start=1) for first, size in ((10, 3), (20, 6), (30, 2))],
+     PackSpec(capacity=4, algorithm=Algorithm.BEST_FIT_DECREASING, overlong=overlong)).rows]
+"""
+
+
+@pytest.mark.slow
+def test_trl_collates_a_row_as_a_stream_of_runtime_slots() -> None:
+    """Two documents of 2 and 3 slots in a width of 7; each slot of padding is a document of its own (TR-03)."""
+    tokens, labels = [5, 6, 7, 8, 9, 0, 0], [6, 0, 8, 9, 0, 0, 0]
+    found = ask(f"{TRL}=={EXAMPLES[TRL]}", COLLATED.strip())
+    assert found == [[tokens, labels, [0, 1, 1, 1, 1, 0, 0], [0, 2, 5, 6, 7], 3]]
+
+
+@pytest.mark.slow
+def test_trl_packs_best_fit_first_and_truncates_or_splits() -> None:
+    """Rows of 5 stored tokens hold 4 slots of one document; the last part of a split document trains nothing."""
+    target = f"{TRL}=={EXAMPLES[TRL]}"
+    both = f"[{PACKED.strip()} for overlong in (Overlong.TRUNCATE, Overlong.SPLIT)]"
+    row = [[10, 11, 12, 30, 31], [0, 3], [True, True, False, True, False]]
+    long = [[20, 21, 22, 23, 24], [0], [True] * 4 + [False]]
+    truncated, split = ask(target, both)  # pyright: ignore[reportGeneralTypeIssues]
+    assert truncated == [long, row]
+    assert split == [long, row, [[25], [0], [False]]]
+
+
+@pytest.mark.slow
+def test_trl_has_best_fit_alone() -> None:
+    """And 4 fits best into the row that has 4 slots left."""
+    found = ask(f"{TRL}=={EXAMPLES[TRL]}", "target.assign_bins(ints(4, 6, 5), 10, Algorithm.BEST_FIT_DECREASING, 0)")
+    assert found == [[6, 4], [5]]
 
 
 def test_a_package_that_is_not_installed_is_told_with_a_release_that_works() -> None:

@@ -66,6 +66,15 @@ def test_another_package_comes_alone(calls: Path) -> None:
     assert [word for word in calls.read_text().split() if "==" in word] == ["megatron-core==0.17.1"]
 
 
+def test_trl_comes_with_what_its_trainer_imports(calls: Path) -> None:
+    """The rest is in the environment of any trainer."""
+    overlay("trl", "1.16.0")
+    assert [word for word in calls.read_text().split() if "==" in word] == [
+        "trl==1.16.0",
+        *(f"{name}=={version}" for name, version in overlays.COMPANIONS["trl"].items()),
+    ]
+
+
 def test_an_overlay_is_used_again_without_the_installer(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = overlay("megatron-core", "0.17.1")
     monkeypatch.setenv("FAKE_UV_ERROR", "no network")

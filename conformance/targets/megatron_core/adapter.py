@@ -43,6 +43,11 @@ class MegatronCore(Implementation):
         stated = str(core("package_info").__version__).partition("+")[0]
         return {self.name: stated, "torch": str(torch().__version__)}
 
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """Nothing is stood in for."""
+        return ()
+
     @override
     def operations(self) -> frozenset[Op]:
         """Merging came with 0.19, ``seq_idx`` with 0.18."""
