@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.targets.loading import BRIDGE, CORE, ENGINE, TRL
+from conformance.targets.loading import AUTOMODEL, BRIDGE, CORE, ENGINE, TRL
 from conformance.targets.megatron_bridge.adapter import DECLARED, DECLARED_FROM_06
+from conformance.targets.nemo_automodel.adapter import DECLARED as DECLARED_BY_AUTOMODEL
 from conformance.targets.trl.adapter import DECLARED as DECLARED_BY_TRL
 from reference_impl.policies import Policies
 
@@ -16,5 +17,6 @@ POLICIES: Mapping[str, Policies] = {
     CORE: Policies(),
     ENGINE: Policies(),
     TRL: DECLARED_BY_TRL,
+    AUTOMODEL: DECLARED_BY_AUTOMODEL,
 }
 """By target; a class declares its own with an attribute ``policies``."""

@@ -20,6 +20,7 @@ from conformance.targets.command import Command, CommandError
 from conformance.targets.duck_typed import DuckTyped
 from conformance.targets.megatron_bridge import MegatronBridge
 from conformance.targets.megatron_core import MegatronCore
+from conformance.targets.nemo_automodel import NemoAutomodel
 from conformance.targets.transformer_engine import TransformerEngine
 from conformance.targets.trl import Trl
 from properties.museum import museum
@@ -30,13 +31,14 @@ BRIDGE = "megatron-bridge"
 CORE = "megatron-core"
 ENGINE = "transformer-engine"
 TRL = "trl"
-PACKAGES = (BRIDGE, CORE, ENGINE, TRL)
+AUTOMODEL = "nemo-automodel"
+PACKAGES = (BRIDGE, CORE, ENGINE, TRL, AUTOMODEL)
 """Targets of which releases can be fetched."""
 
-EXAMPLES = {CORE: "0.18.2", ENGINE: "2.17.1", TRL: "1.16.0"}
+EXAMPLES = {CORE: "0.18.2", ENGINE: "2.17.1", TRL: "1.16.0", AUTOMODEL: "0.7.0"}
 """A release of each that is known to work."""
 
-_ADAPTERS = {CORE: MegatronCore, ENGINE: TransformerEngine, TRL: Trl}
+_ADAPTERS = {CORE: MegatronCore, ENGINE: TransformerEngine, TRL: Trl, AUTOMODEL: NemoAutomodel}
 
 KNOWN: Mapping[str, str] = {
     "reference": "the specification itself",
@@ -45,11 +47,13 @@ KNOWN: Mapping[str, str] = {
     f"{BRIDGE}==VERSION": "a release of Megatron Bridge, fetched into a cache",
     f"{BRIDGE}@DIR": "a checkout of Megatron Bridge",
     CORE: "the installed Megatron-Core",
-    f"{CORE}==VERSION": "Megatron-Core: packed-sequence parameters and merged boundaries",
+    f"{CORE}==VERSION": "Megatron-Core: packed-sequence parameters, rotary rows, multi-token prediction, schedules",
     ENGINE: "the installed TransformerEngine",
     f"{ENGINE}==VERSION": "TransformerEngine: its context-parallel helpers, without kernels",
     TRL: "the installed TRL",
     f"{TRL}==VERSION": "TRL: its bin packing and its padding-free collator",
+    AUTOMODEL: "the installed NeMo AutoModel",
+    f"{AUTOMODEL}==VERSION": "NeMo AutoModel: its packing, its THD collater and boundaries",
     "command:PROGRAM": "a program that speaks packproof's protocol, with its arguments",
     "module:pkg.mod:Class": "your class, an Implementation or any with methods named after operations",
     "museum:ID": "the re-created bug ID",

@@ -1,4 +1,4 @@
-"""``MegatronCore``: packed-sequence parameters, and boundaries of several micro batches."""
+"""``MegatronCore``: packed-sequence parameters, rotary embeddings, multi-token prediction and schedules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import numpy as np
 from conformance.isolation import ABSENT, has_transformer_engine, quiet
 from conformance.targets.megatron_bridge import boundaries
 from conformance.targets.megatron_bridge.modules import core, flat_integers, to_tensor, torch
+from conformance.targets.megatron_core import roll, rope, schedule
 from reference_impl.batches import Layout
 from reference_impl.documents import IntArray
 from reference_impl.errors import Inexpressible, NotSupported
 from reference_impl.interface import Implementation, Op
+from reference_impl.ranks import Borders, Group, RotaryMode
 
 
 class MegatronCore(Implementation):
@@ -80,6 +82,27 @@ class MegatronCore(Implementation):
             valid=self._merged([layout.valid for layout in layouts], width),
             padded=self._merged([layout.padded for layout in layouts], width),
         )
+
+    @override
+    @quiet()
+    def rotary_rows(self, layout: Layout, world: int, rank: int, mode: RotaryMode) -> IntArray:
+        return rope.rotary_rows(layout, world, rank, mode)
+
+    @override
+    @quiet()
+    def rotary_axes(self, positions: IntArray, layout: Layout, world: int, rank: int) -> IntArray:
+        return rope.rotary_axes(positions, layout, world, rank)
+
+    @override
+    @quiet()
+    def roll(self, values: IntArray, layout: Layout, world: int, depth: int, borders: Borders) -> tuple[IntArray, ...]:
+        del borders  # Core is told both boundaries, and has no setting for which of them end a segment
+        return roll.roll(values, layout, world, depth)
+
+    @override
+    @quiet()
+    def schedule(self, lengths: IntArray, ranks: int, limit: int) -> tuple[Group, ...]:
+        return schedule.schedule(lengths, ranks, limit)
 
     def _merged(self, rows: Sequence[IntArray], width: int) -> IntArray:
         """Rows filled up with their width, as the data set fills them, then merged."""
