@@ -11,6 +11,7 @@ from conformance.targets.megatron_core.groups import Group, on_all_ranks
 from reference_impl.batches import Layout
 from reference_impl.context_parallel import partition
 from reference_impl.documents import IntArray
+from reference_impl.errors import Inexpressible, NotSupported
 
 MODULE = "transformer.multi_token_prediction"
 
@@ -21,8 +22,8 @@ def roll(values: IntArray, layout: Layout, world: int, depth: int) -> tuple[IntA
     Core rolls inside boundaries of its own choice among the two that it is told. What its ranks begin with is
     cut as the specification cuts it, because Core's own cut needs a kernel.
     """
+    parts = _parts(values, layout, world)
     params = core("packed_seq_params").PackedSeqParams(qkv_format="thd", **_boundaries(layout))
-    parts = [to_tensor(values[partition(layout, world, rank)])[None] for rank in range(world)]
 
     def rolled(group: Group) -> IntArray:
         part: Any = parts[group.own]
@@ -31,6 +32,19 @@ def roll(values: IntArray, layout: Layout, world: int, depth: int) -> tuple[IntA
         return flat_integers(part)
 
     return tuple(on_all_ranks(world, rolled))
+
+
+def _parts(values: IntArray, layout: Layout, world: int) -> list[Any]:
+    """What each rank begins with (1, T / W); what the cut itself would refuse or lose is no answer of Core's."""
+    if world == 1:
+        return [to_tensor(values)[None]]
+    if (np.diff(layout.padded) % (2 * world)).any():
+        raise NotSupported("without a kernel Megatron-Core cuts no stream, and the specification refuses this one")
+    if len(values) != layout.padded[-1]:
+        raise Inexpressible(
+            "without a kernel Megatron-Core cuts no stream, and the specification cuts whole ones only"
+        )
+    return [to_tensor(values[partition(layout, world, rank)])[None] for rank in range(world)]
 
 
 def _boundaries(layout: Layout) -> dict[str, Any]:

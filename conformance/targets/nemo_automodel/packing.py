@@ -14,7 +14,11 @@ from reference_impl.errors import Inexpressible, NotSupported
 from reference_impl.one_document import trainable
 
 OWN = Algorithm.SHORTEST_PACK_FIRST
-"""What the knapsack is: the longest first, each into the emptiest bin."""
+"""What the knapsack is where no two lengths are equal: the longest first, each into the emptiest bin.
+
+Of equal lengths, shortest pack first (arXiv 2107.02027) opens a bin for each once one does not fit; the knapsack does
+not, and has no other name here.
+"""
 
 
 def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm) -> Bins:
@@ -23,6 +27,8 @@ def assign_bins(lengths: IntArray, capacity: int, algorithm: Algorithm) -> Bins:
         raise NotSupported(f"NeMo AutoModel has no {algorithm.value}")
     if algorithm != OWN:
         raise Inexpressible(f"NeMo AutoModel has no {algorithm.value}")
+    if len(np.unique(lengths)) < len(lengths):
+        raise Inexpressible("NeMo AutoModel's knapsack has no name where lengths are equal")
     if capacity < int(lengths.max(initial=0)):
         raise NotSupported("NeMo AutoModel drops or refuses over-long samples before it assigns the others")
     bins = importing.part(importing.KNAPSACK).greedy_knapsack(lengths.tolist(), capacity)
