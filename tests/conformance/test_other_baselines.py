@@ -23,7 +23,11 @@ ENTRIES = [
     for entry in found.deviations
 ]
 FOUND = Path(museum.__file__).parent / "found"
-MEASURED = {"trl==1.16.0": ("COL-007", "COL-00[12]", "PCK-003", "POS-*")}
+MEASURED = {
+    "trl==1.16.0": ("COL-007", "COL-00[12]", "PCK-003", "POS-*"),
+    "nemo-automodel==0.7.0": ("COL-00[18]", "BIN-00[12]"),
+    "megatron-core==0.18.2": ("MTP-001", "ROT-00[16]", "SCH-*"),
+}
 """Targets with laws of which some hold and some are broken."""
 
 
