@@ -29,11 +29,17 @@ class Kernel:
         attend: what it does to a stream.
         devices: kinds of devices that it has an implementation for.
         dtypes: names of dtypes that it takes.
+        shortest: least tokens of a document that it takes; documents without any are never put to it.
     """
 
     attend: Attend
     devices: tuple[str, ...] = ("cpu", "cuda")
     dtypes: tuple[str, ...] = ("float32", "bfloat16", "float16", "float64")
+    shortest: int = 1
+
+    def takes(self, case: Case) -> bool:
+        """Whether it has an implementation for a case."""
+        return case.dtype in self.dtypes and all(n == 0 or n >= self.shortest for n in case.lengths)
 
 
 def _per_document(backend: SDPBackend) -> Attend:
@@ -127,7 +133,8 @@ KERNELS: Mapping[str, Kernel] = {
     "sdpa efficient": Kernel(
         _per_document(SDPBackend.EFFICIENT_ATTENTION), ("cuda",), ("float32", "bfloat16", "float16")
     ),
-    "sdpa cudnn": Kernel(_per_document(SDPBackend.CUDNN_ATTENTION), ("cuda",), ("bfloat16", "float16")),
+    # torch 2.11 on an H200 has no cuDNN kernel for a single token.
+    "sdpa cudnn": Kernel(_per_document(SDPBackend.CUDNN_ATTENTION), ("cuda",), ("bfloat16", "float16"), shortest=2),
     "sdpa under a mask": Kernel(_under_a_mask),
     "flex": Kernel(_flex, ("cuda",)),  # on a CPU it has no backward
     "varlen": Kernel(_varlen, ("cuda",), ("bfloat16", "float16")),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -52,7 +55,7 @@ def test_valid_lengths_that_equal_the_slots_are_no_reason_for_padded_arrays(
 def test_packed_parameters_are_built_without_waiting_for_the_device(name: str) -> None:
     """With the number of true entries given on the host, as the collation gives it."""
     batch = _device_batch(name)
-    with _Watched():
+    with _no_waiting():
         _bridge_params(batch)
 
 
@@ -60,18 +63,20 @@ def test_packed_parameters_are_built_without_waiting_for_the_device(name: str) -
 def test_without_the_number_of_true_entries_building_them_waits() -> None:
     """A control: the smallest entry has to be found on the device and read."""
     batch = {key: value for key, value in _device_batch("padding between").items() if "argmin" not in key}
-    with pytest.raises(RuntimeError, match="synchroniz"), _Watched():
+    with pytest.raises(RuntimeError, match="synchroniz"), _no_waiting():
         _bridge_params(batch)
 
 
-class _Watched:
-    """Raises at any synchronisation between host and device."""
-
-    def __enter__(self) -> None:
-        torch.cuda.synchronize()
+@contextlib.contextmanager
+def _no_waiting() -> Iterator[None]:
+    """Raise at any synchronisation between host and device; the mode is that of the process, so it must not stay."""
+    torch.cuda.synchronize()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls the mode a prototype
         torch.cuda.set_sync_debug_mode("error")
-
-    def __exit__(self, *_: object) -> None:
+    try:
+        yield
+    finally:
         torch.cuda.set_sync_debug_mode("default")
 
 

@@ -96,6 +96,7 @@ def _averaged(
         found = torch.autograd.grad(
             summed, list(weights.values()), retain_graph=True, allow_unused=True, materialize_grads=True
         )
+        found = [gradient.contiguous() for gradient in found]  # NCCL takes no other
         for gradient in found:
             dist.all_reduce(gradient, group=fabric.context.handle)
         return dict(zip(weights, found, strict=True))
