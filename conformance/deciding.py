@@ -11,6 +11,7 @@ from hypothesis import settings
 from conformance import cases
 from conformance.baseline import Baseline, Deviation
 from conformance.events import BLAME, Blame, Status, Verdict
+from conformance.targets.recording import Recording
 from properties import law as laws
 from properties.law import Law, Outcome
 from reference_impl.interface import Implementation
@@ -54,7 +55,7 @@ def decide(law: Law, implementation: Implementation, context: Context) -> Verdic
     """Run one law, or replay its cases when the baseline lists it."""
     entries = context.baseline.of(law.key)
     if not entries:
-        outcome = law.run(implementation, profile=context.profile, run_seed=context.seed)
+        outcome = _search(law, implementation, context)
         return _verdict(law, context, outcome, _STATUS[outcome.verdict], outcome.message)
     decided = [
         msgspec.structs.replace(
@@ -72,10 +73,17 @@ def decide(law: Law, implementation: Implementation, context: Context) -> Verdic
     return min(decided, key=lambda verdict: worst.index(verdict.verdict))
 
 
+def _search(law: Law, implementation: Implementation, context: Context) -> Outcome:
+    """Draw inputs; a recording has its own."""
+    if isinstance(implementation, Recording):
+        return implementation.run(law)
+    return law.run(implementation, profile=context.profile, run_seed=context.seed)
+
+
 def _decide_entry(law: Law, implementation: Implementation, context: Context, entry: Deviation) -> Verdict:
     path = context.baseline.case_path(entry)
     if path is None:
-        outcome = law.run(implementation, profile=context.profile, run_seed=context.seed)
+        outcome = _search(law, implementation, context)
     else:
         try:
             inputs = cases.inputs_of(cases.read(path), law)

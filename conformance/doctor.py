@@ -45,6 +45,8 @@ def _targets(machine: Machine) -> Iterator[Finding]:
 def _missing_for(target: str, machine: Machine) -> tuple[str, ...]:
     if target == BRIDGE:
         return missing(Needs(packages=("torch", "megatron.core", "megatron.bridge")), machine)
+    if target.startswith("recording:"):
+        return missing(Needs(packages=("safetensors",)), machine)
     if target.startswith(f"{BRIDGE}=="):
         lacks = missing(Needs(packages=("torch",)), machine)
         return lacks if shutil.which("uv") else (*lacks, "program uv, which fetches releases")

@@ -56,7 +56,7 @@ def write(folder: Path, case: Case, kernel: str, device: str, results: Results) 
     about = {
         "case": str(case),
         "kernel": kernel,
-        "device": torch.cuda.get_device_name() if device == "cuda" else platform.machine(),
+        "device": device_name(device),
         "torch": torch.__version__,
         "causal": str(case.causal),
         "level": case.level.value,
@@ -65,6 +65,11 @@ def write(folder: Path, case: Case, kernel: str, device: str, results: Results) 
     path = folder / f"{kernel}-{case}-{device}.safetensors".replace(" ", "_")
     save_file(tensors, path, about)
     return path
+
+
+def device_name(device: str) -> str:
+    """What a record calls a device."""
+    return torch.cuda.get_device_name() if device == "cuda" else platform.machine()
 
 
 def read(path: Path) -> Record:

@@ -2,6 +2,7 @@
 
 pytest gpu_tests/test_records.py --records DIR      writes them, on a GPU machine
 pytest gpu_tests/test_records.py --replay DIR       checks them, on a laptop
+packproof run --target "recording:DIR/laws/sdpa math" --law 'ATT-*'   runs laws on them, those of a later day too
 """
 
 from __future__ import annotations
@@ -9,13 +10,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from hypothesis import settings
 from safetensors.torch import save_file
 
 from conformance.machine import here
+from conformance.recorder import record
+from conformance.targets.recording import Recording
 from gpu_tests import records
 from gpu_tests.cases import STREAMS, Case, case_of
+from gpu_tests.kernel_target import LAWS_TAKE, KernelTarget
 from gpu_tests.kernels import KERNELS, run
 from gpu_tests.oracle import streams_of
+from properties.law import Verdict, catalogue
+from properties.profiles import profile
 
 pytestmark = [pytest.mark.suite("records"), pytest.mark.one_gpu]
 
@@ -26,6 +34,9 @@ RECORDED = [
     for case in (case_of(stream, dtype="bfloat16") for stream in STREAMS)
     if DEVICE in kernel.devices and kernel.takes(case)
 ]
+
+RECORDED_LAWS = [name for name, kernel in KERNELS.items() if DEVICE in kernel.devices and LAWS_TAKE in kernel.dtypes]
+LAWS = {key: law for key, law in catalogue().items() if law.matches("ATT-*")}
 
 
 @pytest.fixture
@@ -40,6 +51,20 @@ def test_a_record_holds_what_a_kernel_computed(name: str, case: Case, folder: Pa
     record = records.read(records.write(folder, case, name, DEVICE, run(KERNELS[name], case, DEVICE)))
     assert record.about["kernel"] == name
     records.check(record)
+
+
+@pytest.mark.parametrize("name", RECORDED_LAWS)
+def test_laws_hold_on_a_recording_of_a_kernel(name: str, folder: Path) -> None:
+    """Recorded here, run on what was recorded: the laws about attention on one rank, and none of more ranks."""
+    about = {"target": name, "version": str(torch.__version__), "device": records.device_name(DEVICE)}
+    place = folder / "laws" / name
+    drawn = settings(profile("pr"), max_examples=30)
+    assert record(KernelTarget(KERNELS[name], DEVICE), LAWS.values(), place, about, drawn)
+    recording = Recording(place)
+    found = {key: recording.run(law) for key, law in LAWS.items()}
+    assert {outcome.verdict for outcome in found.values()} == {Verdict.PASSED, Verdict.NOT_SUPPORTED}, found
+    assert sum(outcome.examples for outcome in found.values()) >= 20
+    assert found["ATT-011"].verdict is Verdict.NOT_SUPPORTED, "only several ranks must refuse"
 
 
 def test_a_record_of_a_wrong_output_is_noticed(tmp_path: Path) -> None:

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.isolation import IsolationError
+from conformance.recordings import RecordingError
 from conformance.targets.command import Command, CommandError
 from conformance.targets.duck_typed import DuckTyped
 from conformance.targets.megatron_bridge import MegatronBridge
 from conformance.targets.megatron_core import MegatronCore
 from conformance.targets.nemo_automodel import NemoAutomodel
+from conformance.targets.recording import Recording
 from conformance.targets.transformer_engine import TransformerEngine
 from conformance.targets.trl import Trl
 from properties.museum import museum
@@ -57,6 +59,7 @@ KNOWN: Mapping[str, str] = {
     "command:PROGRAM": "a program that speaks packproof's protocol, with its arguments",
     "module:pkg.mod:Class": "your class, an Implementation or any with methods named after operations",
     "museum:ID": "the re-created bug ID",
+    "recording:DIR": "what a target answered elsewhere, such as on a GPU; see gpu_tests/README.md",
 }
 """Forms of target specifications and what they mean."""
 
@@ -70,9 +73,9 @@ class TargetSpec:
     """A target specification, taken apart.
 
     Attributes:
-        kind: ``reference``, one of ``PACKAGES``, ``command``, ``module`` or ``museum``.
+        kind: ``reference``, one of ``PACKAGES``, ``command``, ``module``, ``museum`` or ``recording``.
         version: wanted release, None for whatever is there.
-        location: folder of a checkout, ``pkg.mod:Class``, id of a bug, a program, or names of operations.
+        location: folder of a checkout or a recording, ``pkg.mod:Class``, id of a bug, a program, or names of operations.
     """
 
     kind: str
@@ -116,7 +119,7 @@ def parse(target: str) -> TargetSpec:
     kind, _, rest = target.partition(":")
     if kind == "module" and rest.count(":") == 1 and all(rest.split(":")):
         return TargetSpec(kind, location=rest)
-    if kind in {"museum", "command", "reference"} and rest:
+    if kind in {"museum", "command", "reference", "recording"} and rest:
         return TargetSpec(kind, location=rest)
     if target in {"reference", *PACKAGES}:
         return TargetSpec(target)
@@ -145,6 +148,8 @@ def load(target: str) -> Implementation:
             return _command(program)
         case TargetSpec("module", location=str(location)):
             return _from_module(location)
+        case TargetSpec("recording", location=str(folder)):
+            return _recording(Path(folder))
         case TargetSpec(kind) if kind in _ADAPTERS:
             return _package(spec)
         case _:
@@ -189,6 +194,10 @@ def describe(implementation: Implementation) -> Description:
         return Description(
             hello.name, hello.version, {hello.name: hello.version}, operations=operations, policies=policies
         )
+    if isinstance(implementation, Recording):
+        about = implementation.about
+        name, version = f"recording of {about.get('target', 'a target')}", about.get("version", "")
+        return Description(name, version, about, imported="recorded", operations=operations, policies=policies)
     if type(implementation) in {ReferenceImplementation, PartOfReference}:
         version = importlib.metadata.version("packproof")
         return Description("reference", version, {"packproof": version}, operations=operations, policies=policies)
@@ -229,6 +238,13 @@ def _command(program: str) -> Implementation:
         return Command(shlex.split(program))
     except (CommandError, ValueError) as error:
         raise TargetError(f"{error}; `packproof lint-command` tests a program's manners") from error
+
+
+def _recording(folder: Path) -> Implementation:
+    try:
+        return Recording(folder)
+    except RecordingError as error:
+        raise TargetError(str(error)) from error
 
 
 def _package(spec: TargetSpec) -> Implementation:
