@@ -53,3 +53,17 @@ FLOAT64_ROUNDINGS = Tolerance(
     "most 128 slots of a stream, forward and backward.",
 )
 """Noise floor of a training step in float64, in machine epsilons of the largest entry."""
+
+DRIFT_MULTIPLE = Tolerance(
+    4.0,
+    "A convention, as of control charts: what is four times as far from the median of its history as that history is "
+    "wide has another cause than the history. Measured on CPU: errors of unchanged kernels repeat to the bit.",
+)
+"""How many spreads of its history a figure may be away from the median."""
+
+DRIFT_FLOOR = Tolerance(
+    0.125,
+    "The spread of a kernel that repeats to the bit is 0. An eighth of the noise floor times the multiple above is "
+    "half a rounding, which any other order of summation may cost; a wrong intermediate precision costs several.",
+)
+"""Least spread of a history, in noise floors."""
