@@ -56,6 +56,8 @@ _ALL = (
           "test_core_kernels.py"),
     Suite("core-te-model", "the same with TransformerEngine layers", Needs(devices=1, packages=(*_CORE, *_TE[1:])),
           "test_core_model.py"),
+    Suite("core-hybrid-model", "the same with Mamba layers between them",
+          Needs(devices=1, packages=(*_CORE, *_TE[1:], "mamba_ssm", "causal_conv1d")), "test_core_model.py"),
     Suite("bridge-step", "get_batch of the GPT and VLM steps on a device",
           Needs(devices=1, packages=(*_CORE, "megatron.bridge")), "test_bridge_step.py"),
     Suite("static-shapes", "with static boundaries all metadata keep one shape", Needs(), "test_static_shapes.py"),

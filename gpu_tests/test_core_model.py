@@ -24,6 +24,9 @@ pytestmark = [
 
 CASES = [case_of(name) for name in ("padding in the tail only", "odd tails", "many documents")]
 
+IN_FLOAT32 = {"dt_bias", "A_log", "D"}
+"""Parameters of a Mamba layer that Core turns into float32, whatever they are."""
+
 
 @pytest.fixture(scope="module")
 def alone() -> Iterator[Pool]:
@@ -68,6 +71,44 @@ def test_a_core_model_with_transformer_engine_layers_trains_alike(
 ) -> None:
     """With packed parameters in the place of the mask; bfloat16, so at the level of similarity."""
     result = _run(alone, target, case, source, "te")
+    packed, single = result["packed"], result["alone"]
+    assert_equal("loss", packed["loss"], single["loss"], Level.SIMILARITY)
+    for name, gradient in single["gradients"].items():
+        assert_equal(name, packed["gradients"][name], gradient, Level.SIMILARITY)
+
+
+@pytest.mark.parametrize("source", ["in batch", "offline"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_mamba_layers_train_on_packs_as_on_documents_alone(
+    case: Case, source: Source, alone: Pool, target: str
+) -> None:
+    """Core hands the document of every slot to the kernel, which is restated here."""
+    result = _run(alone, target, case, source, "mamba restated")
+    packed, single = result["packed"], result["alone"]
+    _close("loss", packed["loss"], single["loss"])
+    for name, gradient in single["gradients"].items():
+        if name.rpartition(".")[2] in IN_FLOAT32:
+            floor = torch.finfo(torch.float32).eps * gradient.abs().max().item()
+            assert_equal(name, packed["gradients"][name], gradient, Level.CALIBRATED, FLOAT64_ROUNDINGS.value * floor)
+        else:
+            _close(name, packed["gradients"][name], gradient)
+
+
+@pytest.mark.parametrize("bug", ["MB-23"])
+def test_without_the_document_of_every_slot_mamba_layers_leak(bug: str, alone: Pool) -> None:
+    """A control: the state runs on into the next document."""
+    packed, single = (
+        _run(alone, f"museum:{bug}", CASES[2], "in batch", "mamba restated")[how] for how in ("packed", "alone")
+    )
+    assert abs(float(packed["loss"] - single["loss"])) > 1e-6 * abs(float(single["loss"]))
+
+
+@pytest.mark.suite("core-hybrid-model")
+@pytest.mark.parametrize("source", ["in batch", "offline"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_hybrid_model_trains_alike(case: Case, source: Source, alone: Pool, target: str) -> None:
+    """Mamba and attention layers on their real kernels; bfloat16, so at the level of similarity."""
+    result = _run(alone, target, case, source, "hybrid")
     packed, single = result["packed"], result["alone"]
     assert_equal("loss", packed["loss"], single["loss"], Level.SIMILARITY)
     for name, gradient in single["gradients"].items():

@@ -1,4 +1,4 @@
-"""A tiny GPT model of Megatron-Core: packed, packed in batch, and document by document.
+"""Tiny models of Megatron-Core, GPT and hybrid: packed, packed in batch, and document by document.
 
 Without TransformerEngine Core's own attention takes no packed parameters; documents are then kept apart by a
 block-diagonal mask, which is what packed parameters stand for.
@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,13 +21,17 @@ from conformance import isolation
 from gpu_tests.cases import Case
 from gpu_tests.kernels import visible
 from gpu_tests.parallel.cut import boundary_metadata
-from gpu_tests.programs import implementation_of
+from gpu_tests.programs import hybrid, implementation_of
 from gpu_tests.programs.texts import VOCABULARY, Source, alone, batches, texts_of
 from gpu_tests.ranks.fabric import Fabric
 from reference_impl.batches import BoundaryMetadata, Layout
 from reference_impl.interface import Implementation
 
-Layers = Literal["local", "te"]
+Layers = Literal["local", "te", "mamba restated", "hybrid"]
+DTYPES = {
+    "local": torch.float64, "te": torch.bfloat16, "mamba restated": torch.float64, "hybrid": torch.bfloat16,
+}  # fmt: skip
+"""Of the parameters: as exact as the kernels allow."""
 POSITIONS = 128
 """Longest sequence of the model: more than a row of any source has slots."""
 LAYERS = 2
@@ -38,7 +43,7 @@ def losses_and_gradients(fabric: Fabric, target: str, case: Case, source: Source
     Returns:
         ``packed`` and ``alone``, each with ``loss``, the sum over the tokens that count, and gradients by name.
     """
-    with imported():
+    with imported(), hybrid.kernels(layers):
         model = _model(fabric, case, layers)
         implementation = implementation_of(target)
         return {
@@ -95,7 +100,7 @@ def _model(fabric: Fabric, case: Case, layers: Layers) -> Any:
         core("tensor_parallel.random").initialize_rng_tracker(inference_rng_tracker=True)
     else:
         core("tensor_parallel").model_parallel_cuda_manual_seed(case.seed)
-    dtype = torch.float64 if layers == "local" else torch.bfloat16
+    dtype = DTYPES[layers]
     config = core("transformer.transformer_config").TransformerConfig(
         num_layers=LAYERS,
         hidden_size=case.heads * case.head_size,
@@ -105,16 +110,20 @@ def _model(fabric: Fabric, case: Case, layers: Layers) -> Any:
         use_cpu_initialization=on_cpu,
         params_dtype=dtype,
         pipeline_dtype=dtype,
-        bf16=layers == "te",
+        bf16=dtype is torch.bfloat16,
         masked_softmax_fusion=False,
         bias_activation_fusion=False,
         bias_dropout_fusion=False,
         gradient_accumulation_fusion=False,
         perform_initialization=True,
+        **(hybrid.SIZES if layers in hybrid.PATTERN else {}),
     )
+    torch.manual_seed(case.seed)
+    if layers in {"mamba restated", "hybrid"}:
+        model = hybrid.build(config, layers, VOCABULARY, POSITIONS, fabric.device)
+        return model.to(device=fabric.device, dtype=dtype)
     local = specs.get_gpt_layer_local_spec
     spec = local() if layers == "local" else specs.get_gpt_layer_with_transformer_engine_spec()
-    torch.manual_seed(case.seed)
     model = core("models.gpt.gpt_model").GPTModel(
         config=config,
         transformer_layer_spec=spec,
@@ -160,7 +169,9 @@ def _loss(
     layers: Layers,
 ) -> Tensor:
     tokens, labels, weights, positions = (torch.from_numpy(np.array(row))[None].to(device) for row in rows)
-    if layers == "te":
+    if layers != "local":
+        if layers in hybrid.PATTERN:
+            metadata = replace(metadata, total_tokens=int(layout.padded[-1]))
         how = {"attention_mask": None, "packed_seq_params": parameters(metadata, implementation, device)}
     else:
         how = {"attention_mask": ~visible(layout, causal=True)[None, None].to(device)}
@@ -175,6 +186,8 @@ def parameters(metadata: BoundaryMetadata, implementation: Implementation, devic
         name: value if not isinstance(value, np.ndarray) else torch.from_numpy(value).to(device)
         for name, value in vars(params).items()
     }
+    if fields["seq_idx"] is not None:
+        fields["seq_idx"] = fields["seq_idx"][None]  # Core's kernels want a batch dimension
     return core("packed_seq_params").PackedSeqParams(**fields)
 
 
