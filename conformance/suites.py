@@ -60,6 +60,8 @@ _ALL = (
           Needs(devices=1, packages=(*_CORE, *_TE[1:], "mamba_ssm", "causal_conv1d")), "test_core_model.py"),
     Suite("bridge-step", "get_batch of the GPT and VLM steps on a device",
           Needs(devices=1, packages=(*_CORE, "megatron.bridge")), "test_bridge_step.py"),
+    Suite("upstream", "the tests of a Bridge checkout pass with real CUDA",
+          Needs(devices=1, packages=(*_CORE, *_TE[1:])), "test_upstream_on_cuda.py"),
     Suite("static-shapes", "with static boundaries all metadata keep one shape", Needs(), "test_static_shapes.py"),
     Suite("cuda-graphs", "capture once, replay equals eager", Needs(devices=1, packages=_TORCH),
           "test_static_shapes.py"),

@@ -22,7 +22,13 @@ REACHED = frozenset({
     Op.POSITION_IDS, Op.PAD_LAYOUT, Op.PACK_IN_BATCH, Op.PAD_DOCUMENT, Op.FILL, Op.COLLATE, Op.ROTARY_ROWS,
     Op.ROTARY_AXES, Op.ROLL, Op.REDUCE_LOSS, Op.ATTENTION,
 })  # fmt: skip
-"""Operations that the checks below call, directly or through others. Configurations and schedules are no numbers."""
+"""Operations that the checks below call, directly or through others."""
+
+NO_NUMBERS: Mapping[Op, str] = {
+    Op.VALIDATE: "a configuration is accepted or refused before anything is computed",
+    Op.SCHEDULE: "which samples go together is decided on the host, and any grouping that fits trains the same",
+}
+"""Operations of these areas that the checks do not come to, and why."""
 
 _REFUSED = "shows only on input that must be refused; these suites hold valid input"
 _PADDING = "changes what padding holds, which no output, loss or gradient may depend on"

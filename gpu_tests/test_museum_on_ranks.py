@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_tests.injection import WITHOUT_NUMERIC_EFFECT, Planned, injected, plan
+from gpu_tests.injection import AREAS, NO_NUMBERS, WITHOUT_NUMERIC_EFFECT, Planned, injected, plan
 from gpu_tests.ranks import Ranks, StartFailure
 from properties.museum import Bug, museum
 
@@ -33,6 +33,14 @@ def test_a_bug_breaks_a_check_that_the_reference_passes(bug: Bug, ranks: Ranks) 
 def test_the_reference_passes_every_check_of_the_plan(planned: Planned, ranks: Ranks) -> None:
     """Otherwise a bug would be caught by a check that fails on anything."""
     planned.check(ranks.of("gloo"), "reference")
+
+
+def test_every_bug_of_these_areas_is_injected_or_says_why_not() -> None:
+    """Also the next one: it is caught here, has no number with a reason, or breaks what is no number."""
+    told = {bug.id for bug in BUGS} | set(WITHOUT_NUMERIC_EFFECT)
+    for bug in museum().values():
+        if any(word in bug.area for word in AREAS) and bug.id not in told:
+            assert bug.overrides <= set(NO_NUMBERS), f"{bug.id} ({bug.area}) is neither injected nor exempt"
 
 
 def test_every_exemption_is_of_a_bug_that_exists() -> None:

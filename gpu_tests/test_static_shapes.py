@@ -63,6 +63,7 @@ def test_one_capture_serves_all_batches(implementation: Implementation) -> None:
     q, k, v = _values(drawn[0], "cuda")
     boundaries, length = _metadata(drawn[0], "cuda")
     side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):  # kernels must have run once before they are captured
         _from_metadata(q, k, v, boundaries, length)
     torch.cuda.current_stream().wait_stream(side)
