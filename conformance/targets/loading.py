@@ -75,7 +75,7 @@ class TargetSpec:
     Attributes:
         kind: ``reference``, one of ``PACKAGES``, ``command``, ``module``, ``museum`` or ``recording``.
         version: wanted release, None for whatever is there.
-        location: folder of a checkout or a recording, ``pkg.mod:Class``, id of a bug, a program, or names of operations.
+        location: folder of a checkout or recording, ``pkg.mod:Class``, id of a bug, program, or names of operations.
     """
 
     kind: str
