@@ -85,12 +85,14 @@ def test_a_file_that_is_no_record_says_what_it_lacks(tmp_path: Path) -> None:
         records.read(path)
 
 
-def test_records_of_an_earlier_run_still_hold(pytestconfig: pytest.Config) -> None:
-    """Every record of the folder that ``--replay`` names."""
-    folder = pytestconfig.getoption("--replay")
-    if not folder:
-        pytest.skip("needs --replay DIR with the records of an earlier run")
-    paths = sorted(Path(folder).glob("*.safetensors"))
+def test_records_of_an_earlier_run_still_hold(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    """Every record of the folder that ``--replay`` names; by default, of one that was just written."""
+    folder = Path(pytestconfig.getoption("--replay") or tmp_path)
+    if folder == tmp_path:
+        for stream in ("odd tails", "zero length inside"):
+            case = case_of(stream, dtype="bfloat16")
+            records.write(folder, case, "sdpa math", DEVICE, run(KERNELS["sdpa math"], case, DEVICE))
+    paths = sorted(folder.glob("*.safetensors"))
     assert paths, f"{folder} holds no record"
     for path in paths:
         records.check(records.read(path))
