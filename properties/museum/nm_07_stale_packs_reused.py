@@ -22,6 +22,7 @@ class StalePacksReused(ReferenceImplementation):
 
     def prepare(self, documents: Sequence[Document], spec: PackSpec, folder: Path) -> PreparedFiles:
         rows = folder / "packed.parquet"
-        if not rows.exists():
+        metadata = self.pack_documents(documents, spec).metadata
+        if not rows.exists() or metadata is None:
             return super().prepare(documents, spec, folder)
-        return PreparedFiles(rows, (self.pack_documents(documents, spec).metadata,))
+        return PreparedFiles(rows, (metadata,))
