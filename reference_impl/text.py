@@ -22,6 +22,6 @@ def document_of(record: Record, tokenizer: Tokenizer) -> Document:
     """
     missing = {"input", "output"} - set(record)
     if missing:
-        raise PackingError("record", dict(record), f"it must have {' and '.join(sorted(missing))}")
+        raise PackingError("record", dict(record), f"must have {' and '.join(sorted(missing))}")
     prompt, answer = tokenizer.text_to_ids(record["input"]), tokenizer.text_to_ids(record["output"])
     return Document(np.array([*prompt, *answer, tokenizer.eos_id], dtype=np.int64), answer_start=len(prompt))

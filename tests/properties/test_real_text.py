@@ -45,7 +45,7 @@ def test_the_tokenizer_is_a_real_one() -> None:
 def test_a_record_without_an_output_is_refused() -> None:
     tokenizer = mistral_tokenizer()
     assert tokenizer is not None
-    with pytest.raises(PackingError, match="it must have output"):
+    with pytest.raises(PackingError, match="must have output"):
         document_of({"input": "2 + 3 ="}, tokenizer)
 
 

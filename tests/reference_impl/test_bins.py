@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -86,16 +88,25 @@ def test_an_unknown_algorithm_is_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("lengths", "capacity", "argument", "value"),
     [
-        ([3, 12, 3], 8, "lengths", 12),
-        ([3, -1], 8, "lengths", -1),
+        ([8, 12, 3], 8, "lengths", 12),
+        ([0, -1], 8, "lengths", -1),
         ([3], 0, "capacity", 0),
         ([3], 2**63, "capacity", 2**63),
     ],
 )
 def test_a_length_that_no_bin_can_hold_is_named(lengths: list[int], capacity: int, argument: str, value: int) -> None:
-    with pytest.raises(PackingError) as raised:
-        first_fit(np.array(lengths), capacity)
-    assert (raised.value.argument, raised.value.value) == (argument, value)
+    """The first one that is wrong, by whatever algorithm."""
+    for refuse in (first_fit, *(partial(assign_bins, algorithm=algorithm, seed=0) for algorithm in Algorithm)):
+        with pytest.raises(PackingError) as raised:
+            refuse(np.array(lengths), capacity)
+        assert (raised.value.argument, raised.value.value) == (argument, value)
+
+
+def test_checking_copies_nothing_that_is_right_already() -> None:
+    """Millions of lengths are checked more than once on their way."""
+    lengths = np.array([3, 0])
+    assert checked_lengths(lengths) is lengths
+    assert checked_lengths(lengths.astype(np.int16)).dtype == np.int64
 
 
 @pytest.mark.parametrize("lengths", [np.array([1.5]), np.array([True]), np.array([[1]]), np.array(["1"])])

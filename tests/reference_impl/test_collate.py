@@ -162,10 +162,20 @@ def test_boundaries_are_32_bit_slots() -> None:
     assert raw["max_seqlen"].tolist() == 3
 
 
-@pytest.mark.parametrize("multiple", [None, 1, 4])
-def test_valid_boundaries_are_carried_when_documents_are_padded(multiple: int | None) -> None:
+@pytest.mark.parametrize(("multiple", "carried"), [(None, False), (1, False), (2, True), (4, True)])
+def test_valid_boundaries_are_carried_when_documents_are_padded(multiple: int | None, carried: bool) -> None:
     raw = one(PADDED, CollateSpec(width=12, document_multiple=multiple)).raw
-    assert ("cu_seqlens_unpadded" in raw) == (multiple == 4)
+    assert ("cu_seqlens_unpadded" in raw) == carried
+
+
+def test_arrays_keep_their_types_with_and_without_a_tail() -> None:
+    for width in (5, 8):
+        batch = one(GOLDEN, CollateSpec(width=width))
+        assert batch.labels is not None
+        assert batch.loss_mask is not None
+        integers = {batch.tokens.dtype, batch.labels.dtype, batch.position_ids.dtype, batch.layout.padded.dtype}
+        assert integers == {np.dtype(np.int64)}
+        assert batch.loss_mask.dtype == np.float64
 
 
 def test_static_boundaries_have_one_length_for_both_arrays() -> None:
@@ -212,10 +222,23 @@ def test_all_batches_of_a_call_have_the_width_of_the_longest() -> None:
     assert [batch.layout.padded.tolist() for batch in batches] == [[0, 2, 4, 6, 7], [0, 7]]  # MB-03
 
 
+def test_without_a_number_of_samples_they_are_the_rows_of_the_file() -> None:
+    rows = [row([10 + number, 0]) for number in range(5)]
+    batches = collate(rows, range(5), CollateSpec(width=1, seed=1234))
+    assert [int(batch.tokens[0]) for batch in batches] == [10, 11, 12, 13, 14]
+
+
 def test_samples_beyond_the_rows_go_through_the_epochs() -> None:
     rows = [row([10, 0]), row([11, 0]), row([12, 0])]
     batches = collate(rows, range(7), CollateSpec(width=1, n_samples=7, seed=1234))
     assert [int(batch.tokens[0]) - 10 for batch in batches] == [0, 1, 2, 1, 2, 0, 2]
+
+
+def test_the_first_sample_is_the_first_of_the_shuffled_epoch() -> None:
+    rows = [row([10, 0]), row([11, 0]), row([12, 0])]
+    (batch,) = collate(rows, [0], CollateSpec(width=1, n_samples=3, seed=0))
+    assert epoch_order(3, 3, 0)[0] != 0
+    assert batch.tokens.tolist() == [10 + epoch_order(3, 3, 0)[0]]
 
 
 @pytest.mark.parametrize("answer_only_loss", [True, False])

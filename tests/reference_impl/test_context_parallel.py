@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reference_impl.batches import Layout, ThdBatch
-from reference_impl.context_parallel import gather, local_boundaries, partition, slice_batch
+from reference_impl.context_parallel import all_to_all_order, gather, local_boundaries, partition, slice_batch
 from reference_impl.errors import PackingError
 
 
@@ -87,9 +87,22 @@ def test_a_rank_outside_of_the_group_is_refused(world: int, rank: int, argument:
     assert raised.value.argument == argument
 
 
+def test_a_refused_rank_is_told_the_ranks_there_are() -> None:
+    with pytest.raises(PackingError, match=r"rank = 4: must be from 0 to 3$"):
+        partition(layout([0, 8]), 4, 4)
+
+
 def test_boundaries_that_do_not_start_at_0_are_refused() -> None:
     with pytest.raises(PackingError, match="start at 0"):
         partition(layout([4, 8]), 2, 0)
+
+
+def test_slots_go_to_the_ranks_and_come_back_in_order() -> None:
+    """What recurrent layers exchange: all slots of rank 0, then those of rank 1."""
+    order = all_to_all_order(layout([0, 8, 12]), 2)
+    assert order.to_ranks.tolist() == [0, 1, 6, 7, 8, 11, 2, 3, 4, 5, 9, 10]
+    assert order.to_stream.tolist() == [0, 1, 6, 7, 8, 9, 2, 3, 4, 10, 11, 5]
+    assert order.to_ranks[order.to_stream].tolist() == list(range(12))
 
 
 # Local boundaries
@@ -151,6 +164,7 @@ def test_gathering_the_parts_gives_the_whole(world: int) -> None:
     assert back.loss_mask is not None
     assert back.loss_mask.tolist() == (np.arange(32) / 2).tolist()
     assert back.position_ids.tolist() == whole.position_ids.tolist()
+    assert [back.tokens.dtype, back.labels.dtype, back.loss_mask.dtype] == [np.int64, np.int64, np.float64]
 
 
 def test_a_stage_without_loss_is_sliced_and_gathered_too() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from properties.law import ALL_CHECKS
 from reference_impl import bins, first_fit, naive_bins
-from reference_impl.documents import Bins
+from reference_impl.documents import Algorithm, Bins
 from reference_impl.first_fit import compiled, group_by_bin, place_first_fit
 
 DRAWS = settings(deadline=None, database=None, derandomize=True, suppress_health_check=ALL_CHECKS)
@@ -103,3 +103,16 @@ def test_flat_bins_are_the_nested_ones() -> None:
     assert flat.bounds.tolist() == [0, 2, 4, 5, 6]
     nested: Bins = ((5, 3), (4, 4), (2,), (7,))
     assert flat.nested() == nested
+
+
+@pytest.mark.parametrize("algorithm", Algorithm)
+def test_flat_bins_are_the_nested_ones_of_every_algorithm(algorithm: Algorithm) -> None:
+    """Bin by bin, as int64 arrays; none for no lengths."""
+    lengths = np.array([5, 3, 4, 4, 2, 7, 0])
+    flat, nested = bins.flat_bins(lengths, 8, algorithm, 1), bins.assign_bins(lengths, 8, algorithm, 1)
+    assert flat.lengths.tolist() == [length for held in nested for length in held]
+    assert flat.bounds.tolist() == [sum(map(len, nested[:number])) for number in range(len(nested) + 1)]
+    assert {flat.lengths.dtype, flat.bounds.dtype} == {np.dtype(np.int64)}
+    assert flat.nested() == nested
+    empty = bins.flat_bins(lengths[:0], 8, algorithm, 1)
+    assert (empty.lengths.dtype, empty.lengths.size, empty.bounds.tolist()) == (np.int64, 0, [0])

@@ -85,6 +85,28 @@ def test_the_fast_path_leaves_the_files_of_the_specification_ten_thousand_times(
     _agree(documents, spec)
 
 
+MIXED = (
+    Document(np.arange(10, 15), answer_start=2),
+    Document(np.arange(20, 29), loss_mask=np.array([0, 0, 1, 0, 1, 1, 0, 1, 1], dtype=np.bool_)),
+    Document(np.arange(30, 33), answer_start=0, valid=1),
+    Document(np.array([], dtype=np.int64), answer_start=0),
+    Document(np.arange(40, 61), answer_start=7, valid=18),
+    Document(np.array([70]), answer_start=0),
+    Document(np.arange(80, 92), loss_mask=np.arange(12) % 3 == 0, valid=9),
+    Document(np.arange(100, 105), answer_start=9),
+    Document(np.arange(110, 115), answer_start=1, valid=0),
+)
+"""Masks in both forms, padding of their own, over-long, of one token, of none, and several of one length."""
+
+
+@pytest.mark.parametrize("overlong", [Overlong.TRUNCATE, Overlong.DROP, Overlong.SPLIT])
+@pytest.mark.parametrize("algorithm", Algorithm)
+def test_the_fast_path_packs_mixed_documents_as_specified(algorithm: Algorithm, overlong: Overlong) -> None:
+    """With and without a multiple, and with a limit below the capacity."""
+    for limits in ({"capacity": 12}, {"capacity": 14, "pad_multiple": 4}, {"capacity": 16, "max_length": 8}):
+        _agree(MIXED, PackSpec(**limits, algorithm=algorithm, overlong=overlong, pad_id=3, seed=5))
+
+
 @pytest.mark.parametrize("beside", [-1, 0, 1])
 def test_row_groups_do_not_show(beside: int) -> None:
     """A row less than a row group, a whole one, and one more."""

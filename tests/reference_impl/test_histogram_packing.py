@@ -126,6 +126,13 @@ def test_documents_that_fit_nowhere_open_a_pack_each() -> None:
     assert sorted(expanded(longest_pack_first({2: 5}, 8))) == [(2,), (2, 2, 2, 2)]
 
 
+def test_a_length_that_was_counted_0_times_is_in_no_pack() -> None:
+    """A histogram has an entry for every length."""
+    for pack in (shortest_pack_first, longest_pack_first):
+        assert expanded(pack({3: 0, 2: 1, 0: 0}, 8)) == ((2,),)
+        assert pack({}, 1) == ()
+
+
 @pytest.mark.parametrize(
     ("counts", "capacity", "most", "argument", "value"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,16 @@ def test_nothing_is_padded_with_a_multiple_of_1() -> None:
     assert sorted(packed.raw) == ["cu_seqlens", "max_seqlen"]
 
 
+def test_padding_to_pairs_carries_valid_boundaries_too() -> None:
+    packed = pack_in_batch(GOLDEN, 2, pad_id=0)
+    assert packed.raw["cu_seqlens"].tolist() == [0, 4, 10]
+    assert packed.raw["cu_seqlens_unpadded"].tolist() == [0, 3, 8]
+
+
+def test_a_row_of_one_real_token_is_a_segment() -> None:
+    assert pack_in_batch(batch([[5, 0], [6, 7]]), 1, pad_id=0).layout.padded.tolist() == [0, 1, 3]
+
+
 def test_a_real_token_that_equals_the_pad_id_is_kept() -> None:
     source = batch([[5, 6, 7, 0, 0, 0], [8, 9, 4, 3, 0, 0]], [[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]])
     assert pack_in_batch(source, 4, pad_id=0).layout.padded.tolist() == [0, 4, 12]  # MB-17
@@ -88,7 +100,7 @@ def test_a_batch_without_a_real_token_is_an_empty_stream(source: PaddedBatch) ->
     packed = pack_in_batch(source, 4, pad_id=0)
     assert packed.tokens.shape == packed.position_ids.shape == (0,)
     assert packed.layout.padded.tolist() == packed.layout.valid.tolist() == [0]
-    assert packed.max_seqlen == 0
+    assert packed.max_seqlen == packed.raw["max_seqlen"] == 0
 
 
 def test_a_stage_without_loss_packs_without_labels() -> None:
@@ -107,6 +119,7 @@ def test_a_stage_without_loss_packs_without_labels() -> None:
         (Parallelism(context=2, tensor=4, sequence_parallel=True), 8),  # MB-17
         (Parallelism(context=2, tensor=3, sequence_parallel=True), 12),
         (Parallelism(context=1, tensor=4, sequence_parallel=True), 4),
+        (Parallelism(context=1, tensor=2, sequence_parallel=True), 2),
         (Parallelism(context=4, tensor=1, sequence_parallel=True), 8),
     ],
 )
@@ -125,14 +138,13 @@ def test_a_multiple_below_1_is_refused() -> None:
         pack_in_batch(GOLDEN, 0, pad_id=0)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        PaddedBatch(np.array([1, 2]), None, None, np.array([0, 1])),
-        PaddedBatch(np.array([[1, 2]]), None, None, np.array([[0]])),
-        PaddedBatch(np.array([[1, 2]]), None, np.ones((1, 3)), np.array([[0, 1]])),
-    ],
-)
-def test_arrays_of_different_shapes_are_refused(bad: PaddedBatch) -> None:
-    with pytest.raises(PackingError):
-        pack_in_batch(bad, 1, pad_id=0)
+@pytest.mark.parametrize("name", ["labels", "loss_mask", "position_ids", "padding_mask"])
+def test_an_array_of_another_shape_is_named(name: str) -> None:
+    with pytest.raises(PackingError) as raised:
+        pack_in_batch(replace(GOLDEN, **{name: np.ones((2, 6))}), 1, pad_id=0)
+    assert (raised.value.argument, raised.value.value) == (name, (2, 6))
+
+
+def test_tokens_that_are_no_table_are_refused() -> None:
+    with pytest.raises(PackingError, match=r"tokens = \(2,\): must have the two dimensions B x S"):
+        pack_in_batch(PaddedBatch(np.array([1, 2]), None, None, np.array([0, 1])), 1, pad_id=0)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from reference_impl import offline, one_document
-from reference_impl.documents import Algorithm, Document, Fate, LedgerEntry, Overlong, PackingMetadata, PackSpec
+from reference_impl.documents import (
+    Algorithm,
+    Bins,
+    Document,
+    Fate,
+    IntArray,
+    LedgerEntry,
+    Overlong,
+    PackedRow,
+    PackingMetadata,
+    PackingStrategy,
+    PackSpec,
+)
 from reference_impl.errors import PackingError
+from reference_impl.parts import Part
 from reference_impl.reference import ReferenceImplementation
 
 REFERENCE = ReferenceImplementation()
@@ -48,6 +63,7 @@ def of_runtime_length(length: int) -> Document:
         (17, 8, 16, 17),
         (20, 4, 16, 17),  # S12
         (1, 4, 16, 1),
+        (6, None, 16, 6),
         (7, None, 16, 7),
         (7, 1, 3, 4),
     ],
@@ -77,6 +93,14 @@ def test_truncation_never_makes_a_token_trainable() -> None:
     padded = one_document.pad_document(masked([5, 6, 7, 8, 9, 0], [0, 0, 0, 0, 1, 1]), 3, None, pad_id=0)
     assert padded.loss_mask is not None
     assert padded.loss_mask.tolist() == [False] * 4  # MB-34
+
+
+@pytest.mark.parametrize("source", [masked([5, 6, 7], [0, 1, 1]), document(5, 6, 7, answer_start=1)])
+@pytest.mark.parametrize("multiple", [1, 4])
+def test_a_padded_mask_is_of_truth_values(source: Document, multiple: int) -> None:
+    padded = one_document.pad_document(source, 8, multiple, pad_id=9)
+    assert padded.loss_mask is not None
+    assert (padded.loss_mask.dtype, padded.tokens.dtype) == (np.bool_, np.int64)
 
 
 def test_padding_twice_changes_nothing_more() -> None:
@@ -117,7 +141,49 @@ def test_a_document_that_contradicts_itself_is_refused(bad: Document, argument: 
     assert raised.value.argument == argument
 
 
+# Parts
+
+
+def test_the_whole_of_a_document_is_the_document() -> None:
+    source = document(5, 6, 7)
+    assert Part(0, 0, 3).of(source) is source
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "valid"), [(0, 3, 3), (0, 4, 4), (1, 3, 2), (2, 6, 2), (3, 5, 1), (4, 6, 0), (5, 8, 0), (0, 7, 4)]
+)
+def test_a_part_has_what_is_real_between_its_ends(start: int, end: int, valid: int) -> None:
+    """Four real tokens, then padding; a mask that marks every other token."""
+    source = replace(masked(list(range(10, 18)), [0, 1] * 4), valid=4)
+    part = Part(0, start, end).of(source)
+    assert part.tokens.tolist() == list(range(10 + start, 10 + end))
+    assert part.valid == valid
+    assert part.loss_mask is not None
+    assert part.loss_mask.tolist() == [slot in (1, 3) for slot in range(start, end)]
+
+
+def test_a_part_of_a_document_that_says_nothing_of_loss_says_nothing() -> None:
+    assert Part(0, 0, 1).of(Document(np.array([5, 6]))).loss_mask is None
+
+
+@pytest.mark.parametrize(("valid", "expected"), [(0, 0), (1, 1), (3, 3), (5, 5), (None, 5)])
+def test_no_token_of_padding_is_a_target(valid: int | None, expected: int) -> None:
+    mask = one_document.trainable(document(5, 6, 7, 0, 0, valid=valid))
+    assert mask is not None
+    assert mask.tolist() == [True] * expected + [False] * (5 - expected)
+
+
+def test_a_mask_is_told_the_length_that_it_must_have() -> None:
+    with pytest.raises(PackingError, match=r"loss_mask = \(1,\): must have 2 entries"):
+        one_document.trainable(masked([5, 6], [1]))
+
+
 # Histogram and strategy
+
+
+def test_the_histogram_may_have_a_limit_of_0() -> None:
+    counted = offline.histogram(np.array([0, 1]), 0)
+    assert (counted.counts.tolist(), counted.counts.dtype, counted.skipped) == ([1], np.int64, 1)
 
 
 def test_the_histogram_counts_and_reports_what_it_skips() -> None:
@@ -147,6 +213,10 @@ def test_ratios_are_rounded_to_two_digits() -> None:
     strategy = REFERENCE.packing_strategy(np.array([0, 0, 4]), 6, Algorithm.FIRST_FIT, 0)
     assert strategy.bins == ((2, 2, 2), (2,))
     assert (strategy.metadata.packing_factor, strategy.metadata.packing_efficiency) == (2.0, 66.67)
+    strategy = REFERENCE.packing_strategy(np.array([0, 0, 0, 4]), 6, Algorithm.FIRST_FIT, 0)
+    assert (strategy.metadata.packing_factor, strategy.metadata.packing_efficiency) == (2.0, 100.0)
+    strategy = REFERENCE.packing_strategy(np.array([0, 0, 0, 2, 2]), 6, Algorithm.FIRST_FIT, 0)
+    assert (strategy.metadata.packing_factor, strategy.metadata.packing_efficiency) == (1.33, 77.78)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +264,13 @@ def test_bins_that_do_not_match_the_documents_are_refused(
 ) -> None:
     with pytest.raises(PackingError, match="bins"):
         offline.fill([of_runtime_length(length) for length in lengths], bins, capacity, seed=0)
+
+
+def test_rows_are_of_int64_whatever_the_documents_are_of() -> None:
+    (row,) = offline.fill([Document(np.array([5, 6], dtype=np.int32), answer_start=1)], ((1,),), 8, seed=0)
+    assert row.valid is not None
+    assert {row.tokens.dtype, row.starts.dtype, row.valid.dtype} == {np.dtype(np.int64)}
+    assert row.loss_mask.dtype == np.bool_
 
 
 def test_a_document_must_say_what_is_trained() -> None:
@@ -246,6 +323,35 @@ def test_one_random_stream_serves_shuffle_and_permutations(algorithm: Algorithm)
     assert packed == rows_of_megatron_bridge(lengths, algorithm, seed=7)
 
 
+def test_operations_are_given_the_settings() -> None:
+    given: dict[str, tuple[object, ...]] = {}
+
+    class Listens(ReferenceImplementation):
+        def pad_document(self, document: Document, *settings: Any) -> Document:
+            given["pad_document"] = settings
+            return super().pad_document(document, *settings)
+
+        def packing_strategy(self, counts: IntArray, *settings: Any) -> PackingStrategy:
+            given["packing_strategy"] = settings
+            return super().packing_strategy(counts, *settings)
+
+        def fill(self, documents: Sequence[Document], bins: Bins, *settings: Any) -> tuple[PackedRow, ...]:
+            given["fill"] = settings
+            return super().fill(documents, bins, *settings)
+
+    Listens().pack_documents([of_runtime_length(3)], PackSpec(12, max_length=9, pad_multiple=4, pad_id=7, seed=5))
+    assert given == {
+        "pad_document": (9, 4, 7),
+        "packing_strategy": (12, Algorithm.FIRST_FIT_SHUFFLE, 5),
+        "fill": (12, 7, 5),
+    }
+
+
+def test_one_slot_is_room_for_a_document_of_one() -> None:
+    dataset = REFERENCE.pack_documents([of_runtime_length(1)], PackSpec(capacity=1))
+    assert [row.tokens.tolist() for row in dataset.rows] == [[10, 11]]
+
+
 def test_packing_is_a_function_of_its_seed() -> None:
     documents = [of_runtime_length(length) for length in (3, 5, 2, 7, 4, 6, 1)]
     spec = PackSpec(capacity=8, seed=3)
@@ -269,10 +375,28 @@ def test_overlong_documents_are_truncated_to_the_last_multiple_within_both_limit
     assert dataset.ledger == (LedgerEntry(0, Fate.TRUNCATED, 0, 0),)
 
 
+def test_overlong_documents_can_be_split() -> None:
+    """Seven slots in parts of four and three, one slot of padding; the ledger tells both places."""
+    spec = PackSpec(capacity=4, pad_multiple=2, overlong=Overlong.SPLIT, pad_id=9)
+    dataset = REFERENCE.pack_documents([of_runtime_length(7)], spec)
+    assert sorted(row.tokens.tolist() for row in dataset.rows) == [[10, 11, 12, 13, 14], [14, 15, 16, 17, 9]]
+    assert dataset.ledger is not None
+    (entry,) = dataset.ledger
+    first = next(number for number, row in enumerate(dataset.rows) if row.tokens[0] == 10)
+    assert entry == LedgerEntry(0, Fate.SPLIT, first, 0, padding=1, rest=((1 - first, 0),))
+
+
 def test_overlong_documents_can_be_dropped() -> None:
     spec = PackSpec(capacity=8, max_length=6, overlong=Overlong.DROP)
     dataset = REFERENCE.pack_documents([of_runtime_length(7), of_runtime_length(6)], spec)
     assert dataset.ledger == (LedgerEntry(0, Fate.DROPPED, None, None), LedgerEntry(1, Fate.KEPT, 0, 0))
+
+
+def test_the_limit_for_dropping_is_the_last_multiple() -> None:
+    spec = PackSpec(capacity=10, pad_multiple=4, overlong=Overlong.DROP)
+    dataset = REFERENCE.pack_documents([of_runtime_length(9), of_runtime_length(8)], spec)
+    assert dataset.ledger is not None
+    assert [entry.fate for entry in dataset.ledger] == [Fate.DROPPED, Fate.KEPT]
 
 
 def test_overlong_documents_can_be_refused() -> None:

@@ -77,11 +77,21 @@ def test_optimal_bins_hold_the_lengths_and_are_no_fewer_than_the_bound(seed: int
 
 @pytest.mark.parametrize(
     ("lengths", "bound"),
-    [([5, 5, 5], 3), ([8, 8], 2), ([4, 4, 4], 2), ([6, 6, 3, 3], 3), ([5, 3, 3, 3], 2), ([1], 1)],
+    [
+        ([5, 5, 5], 3),
+        ([8, 8], 2),
+        ([4, 4, 4], 2),
+        ([6, 6, 3, 3], 3),
+        ([5, 3, 3, 3], 2),
+        ([6, 2], 1),
+        ([7, 7, 3, 3, 3], 4),
+        ([1], 1),
+        ([], 0),
+    ],
 )
 def test_the_bound_sees_what_the_sum_does_not(lengths: list[int], bound: int) -> None:
     """Lengths above half of the 8 slots need a bin each, and may leave room for nothing else."""
-    assert lower_bound(np.array(lengths), 8) == bound
+    assert lower_bound(np.array(lengths, dtype=np.int64), 8) == bound
 
 
 @pytest.mark.parametrize(("lengths", "bins"), [([], ()), ([0, 0], ((0, 0),)), ([3, 0], ((3, 0),))])
@@ -90,6 +100,29 @@ def test_zeros_need_a_bin_only_when_there_is_nothing_else(
 ) -> None:
     """A document that fills no slot rides along."""
     assert optimal_bins(np.array(lengths, dtype=np.int64), 8) == bins
+
+
+@pytest.mark.parametrize(
+    ("lengths", "capacity", "optimum", "decisions"),
+    [
+        *((lengths, capacity, optimum, 8) for lengths, capacity, optimum in NEEDS_SEARCH[:4]),
+        (*NEEDS_SEARCH[4], 12),
+        ([18, 17, 16, 15, 10, 10, 9, 8, 7, 6, 3], 30, 5, 23),  # the bound is 4, and every way to 4 is ruled out
+    ],
+)
+def test_the_search_decides_no_more_than_it_must(
+    lengths: list[int], capacity: int, optimum: int, decisions: int
+) -> None:
+    """What cannot be better is not looked at; one decision less, and there is no answer."""
+    assert minimum_bins(np.array(lengths), capacity, most_nodes=decisions) == optimum
+    with pytest.raises(PackingError, match=f"lengths = '{len(lengths)} lengths': are too many"):
+        minimum_bins(np.array(lengths), capacity, most_nodes=decisions - 1)
+
+
+def test_zeros_are_not_searched_for() -> None:
+    """They ride in the first bin of what is found without them."""
+    lengths, capacity, _ = NEEDS_SEARCH[0]
+    assert optimal_bins(np.array([0, *lengths, 0]), capacity) == ((6, 6, 0, 0), (6, 4, 2), (5, 4, 3))
 
 
 def test_a_search_without_end_is_given_up() -> None:

@@ -1,11 +1,12 @@
 """The presets: what the documentation tells users to start from."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from reference_impl.config import CudaGraph, DatasetKind, TrainingConfig
-from reference_impl.presets import presets, with_context_parallelism
+from reference_impl.presets import presets, with_context_parallelism, with_cuda_graphs
 from reference_impl.rules import Severity, check
 
 DOCUMENTED = {
@@ -19,6 +20,26 @@ DOCUMENTED = {
         calculate_per_token_loss=True,
         average_in_collective=False,
     ),
+    "packed-sft-cp-sp": TrainingConfig(
+        offline_size=4096,
+        pad_seq_to_mult=8,
+        pad_to_max_length=True,
+        context_parallel_size=2,
+        tensor_parallel_size=4,
+        sequence_parallel=True,
+        calculate_per_token_loss=True,
+        average_in_collective=False,
+    ),
+    "packed-sft-cp-cuda-graphs": TrainingConfig(
+        offline_size=4096,
+        pad_seq_to_mult=4,
+        pad_to_max_length=True,
+        pad_cu_seqlens=True,
+        context_parallel_size=2,
+        calculate_per_token_loss=True,
+        average_in_collective=False,
+        cuda_graph=CudaGraph.ATTENTION,
+    ),
     "packed-sft-cuda-graphs": TrainingConfig(
         offline_size=4096, pad_to_max_length=True, pad_cu_seqlens=True, cuda_graph=CudaGraph.ATTENTION
     ),
@@ -29,13 +50,27 @@ DOCUMENTED = {
         context_parallel_size=2,
         dataset_kind=DatasetKind.PRETRAINING,
     ),
+    "long-context-sft": TrainingConfig(
+        model_seq_length=16384,
+        dataset_seq_length=16384,
+        context_parallel_size=2,
+        calculate_per_token_loss=True,
+        average_in_collective=False,
+    ),
 }
 """Settings as the skill document gives them; what it does not name has its default."""
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
-def test_preset_is_as_documented(name: str) -> None:
-    assert presets()[name] == DOCUMENTED[name]
+def test_presets_are_as_documented() -> None:
+    assert presets() == DOCUMENTED
+
+
+def test_cuda_graphs_bring_all_that_they_need() -> None:
+    bare = TrainingConfig(has_metadata_file=False)
+    whole = replace(
+        bare, cuda_graph=CudaGraph.ATTENTION, pad_cu_seqlens=True, has_metadata_file=True, pad_to_max_length=True
+    )
+    assert with_cuda_graphs(bare) == whole
 
 
 @pytest.mark.parametrize("name", presets())

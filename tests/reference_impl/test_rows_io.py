@@ -13,7 +13,7 @@ import pytest
 
 from reference_impl.documents import PackedRow
 from reference_impl.errors import PackingError
-from reference_impl.parquet_rows import write_groups
+from reference_impl.parquet_rows import _lists_of, write_groups
 from reference_impl.rows_io import check_row, read_rows, write_atomically, write_rows
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".parquet", ".npy"])
@@ -69,6 +69,29 @@ def test_parquet_columns_have_the_types_of_megatron_bridge(tmp_path: Path) -> No
         "loss_mask": pa.int8(),
         "seq_start_id": pa.int64(),
     }
+
+
+def test_parquet_spends_nothing_on_what_packs_never_hold(tmp_path: Path) -> None:
+    """Only valid lengths may be null; tokens are split into bytes; there is no dictionary and no statistic."""
+    write_rows([row(), row([4, 2])], tmp_path / "packed.parquet")
+    file = pq.ParquetFile(tmp_path / "packed.parquet")
+    assert {field.name: field.nullable for field in file.schema_arrow} == {
+        "input_ids": False,
+        "loss_mask": False,
+        "seq_start_id": False,
+        "valid_length": True,
+    }
+    elements = [field.type.value_field for field in file.schema_arrow]
+    assert {(element.name, element.nullable) for element in elements} == {("element", False)}
+    columns = [file.metadata.row_group(0).column(number) for number in range(4)]
+    assert ["BYTE_STREAM_SPLIT" in column.encodings for column in columns] == [True, False, False, False]
+    assert not any(column.has_dictionary_page or column.is_stats_set for column in columns)
+
+
+def test_lists_are_read_whatever_chunks_they_come_in() -> None:
+    chunks = [pa.array([[5, 6], None]), pa.array([[7]])]
+    lists = [None if entry is None else entry.tolist() for entry in _lists_of(pa.chunked_array(chunks), "input_ids")]
+    assert lists == [[5, 6], None, [7]]
 
 
 def test_the_column_of_valid_lengths_is_there_when_a_row_knows_them(tmp_path: Path) -> None:

@@ -57,6 +57,10 @@ def test_an_odd_limit_counts_the_padding() -> None:
     assert sizes([14, 7, 7, 7, 7], 4, 7)[0] == [(0, 4)]
 
 
+def test_a_limit_of_one_slot_is_enough_for_a_token() -> None:
+    assert sizes([1, 1], 2, 1) == [[(0, 1), (1, 1)]]
+
+
 def test_no_sample_needs_no_group() -> None:
     assert schedule(np.array([], dtype=np.int64), 4, 8) == ()
 

@@ -8,7 +8,7 @@ import pytest
 from reference_impl.batches import Layout, ThdBatch
 from reference_impl.errors import PackingError
 from reference_impl.ranks import Grid, Place
-from reference_impl.stages import place_batch
+from reference_impl.stages import metadata_of, place_batch
 
 BATCH = ThdBatch(
     tokens=np.arange(8),
@@ -43,6 +43,12 @@ def test_middle_stages_hold_boundaries_and_nothing_else() -> None:
     assert middle.params.max_seqlen_q == 4
 
 
+def test_the_step_is_told_where_the_boundaries_end() -> None:
+    """Static boundaries may follow; who counts needs no search."""
+    metadata = metadata_of(BATCH)
+    assert (metadata.argmin, metadata.unpadded_argmin) == (3, 3)
+
+
 def test_a_single_stage_holds_everything() -> None:
     only = place_batch(BATCH, Grid(), Place())
     assert only.tokens is not None
@@ -52,7 +58,11 @@ def test_a_single_stage_holds_everything() -> None:
 
 @pytest.mark.parametrize(
     ("place", "message"),
-    [(Place(3, 0, 0), "place.pipeline = 3"), (Place(0, 2, 0), "place.tensor = 2"), (Place(0, 0, -1), "place.context")],
+    [
+        (Place(3, 0, 0), "place.pipeline = 3: must be from 0 to 2"),
+        (Place(0, 2, 0), "place.tensor = 2: must be from 0 to 1"),
+        (Place(0, 0, -1), "place.context = -1: must be from 0 to 1"),
+    ],
 )
 def test_places_outside_of_the_grid_are_refused(place: Place, message: str) -> None:
     with pytest.raises(PackingError, match=message):

@@ -30,6 +30,8 @@ def boundaries(values: list[Any]) -> np.ndarray:
         ([0, 128, 256, -1, -1], None, [0, 128, 256]),
         ([[0, 64, 128, -1]], 3, [0, 64, 128]),
         ([0, 512, -1], None, [0, 512]),
+        ([0, -1], 1, [0]),
+        ([0, 2**31 - 1], None, [0, 2**31 - 1]),
         ([0, 3, 8], None, [0, 3, 8]),  # MB-12
         ([0, 3, 8], 3, [0, 3, 8]),
         ([0, 4, 8, -1], None, [0, 4, 8]),  # MB-11
@@ -60,6 +62,11 @@ def test_padded_boundaries_are_there_when_they_differ(argmin: int | None, unpadd
     assert params.cu_seqlens_q_padded.dtype == np.int32
 
 
+def test_each_array_is_cut_at_an_argmin_of_its_own() -> None:
+    params = thd.sequence_params(BoundaryMetadata(boundaries([0, 4, 8]), 3, boundaries([0, 3, 5, 5, 5]), 3))
+    assert params.cu_seqlens_q.tolist() == [0, 3, 5]
+
+
 def test_padded_boundaries_that_equal_the_valid_ones_are_left_out() -> None:
     params = thd.sequence_params(BoundaryMetadata(boundaries([0, 6, 8]), None, boundaries([0, 6, 8])))
     assert params.cu_seqlens_q_padded is None  # MB-16
@@ -69,6 +76,10 @@ def test_padded_boundaries_that_equal_the_valid_ones_are_left_out() -> None:
 def test_the_longest_segment_is_passed_on(max_seqlen: int | None) -> None:
     params = thd.sequence_params(BoundaryMetadata(boundaries([0, 3, 8]), max_seqlen=max_seqlen))
     assert params.max_seqlen_q == params.max_seqlen_kv == max_seqlen
+
+
+def test_no_segment_is_no_slots_long() -> None:
+    assert thd.sequence_params(BoundaryMetadata(boundaries([0]), max_seqlen=0)).max_seqlen_q == 0
 
 
 def test_a_total_makes_an_index_of_slots() -> None:
@@ -96,7 +107,8 @@ def test_without_a_total_there_is_no_index() -> None:
         (BoundaryMetadata(boundaries([])), "with an entry"),
         (BoundaryMetadata(boundaries([-1, -1])), "with an entry"),
         (BoundaryMetadata(np.array([0.0, 4.0])), "array of integers"),  # type: ignore[arg-type]
-        (BoundaryMetadata(boundaries([1, 4])), "start at 0"),
+        (BoundaryMetadata(boundaries([1, 4])), r"^cu_seqlens = .* start at 0"),
+        (BoundaryMetadata(boundaries([0, 4]), None, boundaries([1, 4])), r"^cu_seqlens_unpadded = .* start at 0"),
         (BoundaryMetadata(boundaries([0, 4, 3])), "not decrease"),
         (BoundaryMetadata(boundaries([0, 4, -1]), argmin=3), "not decrease"),
         (BoundaryMetadata(boundaries([0, 4]), argmin=0), "argmin = 0"),
@@ -105,7 +117,7 @@ def test_without_a_total_there_is_no_index() -> None:
         (BoundaryMetadata(boundaries([0, 4, 8]), None, boundaries([0, 5, 6])), "fit into the slots"),
         (BoundaryMetadata(boundaries([0, 3, 8]), max_seqlen=4), "longest segment of 5"),
         (BoundaryMetadata(boundaries([0, 3, 8]), total_tokens=7), "cover all 8 slots"),
-        (BoundaryMetadata(np.array([0, 2**31])), "32 bits"),  # type: ignore[arg-type]
+        (BoundaryMetadata(np.array([0, 5, 2**31])), "cu_seqlens = 2147483648: must fit into 32 bits"),  # type: ignore[arg-type]
     ],
 )
 def test_boundaries_that_no_kernel_can_use_are_refused(metadata: BoundaryMetadata, reason: str) -> None:
@@ -209,8 +221,8 @@ def test_no_streams_merge_to_the_empty_one() -> None:
         ([0, 3], [0, 4, 8], "as many entries"),
         ([0, 5], [0, 4], "fit into the slots"),
         ([0, 3, 8], [0, 4, 8], "fit into the slots"),
-        ([1, 3], [0, 4], "start at 0"),
-        ([0, 3], [0, -4], "not decrease"),
+        ([1, 3], [0, 4], r"^layout\.valid = .* start at 0"),
+        ([0, 3], [0, -4], r"^layout\.padded = .* not decrease"),
         ([], [], "with an entry"),
         ([[0, 3]], [[0, 4]], "one-dimensional"),
     ],
