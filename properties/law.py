@@ -27,9 +27,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from types import MappingProxyType
 from typing import Any, cast
+from unittest import mock
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable, UnsatisfiedAssumption
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.strategies import SearchStrategy
 
 from properties.claims import Broken, show
@@ -109,6 +111,13 @@ class Outcome:
     examples: int = 0
     first_failure_at: int | None = None
     seconds: float = 0.0
+
+
+def _no_constant(*_: object, **__: object) -> None:
+    """Hypothesis mixes numbers that it finds in the modules of the current folder into its draws.
+
+    One seed would then give other examples in another folder, or beside other tests.
+    """
 
 
 class _Stop(BaseException):
@@ -291,7 +300,13 @@ class Law:
             profile, suppress_health_check=ALL_CHECKS, report_multiple_bugs=False, deadline=None, phases=phases
         )
         number = zlib.crc32(self.key.encode()) ^ run_seed
-        return seed(number)(quiet(given(**self.strategies)(example)))
+        search = seed(number)(quiet(given(**self.strategies)(example)))
+
+        def alike_everywhere() -> None:
+            with mock.patch.object(HypothesisProvider, "_maybe_draw_constant", _no_constant):
+                search()
+
+        return alike_everywhere
 
     def _example(self, watched: Watched, tally: _Tally, inputs: Inputs, original: Inputs) -> None:
         """Run the check on ``inputs``; a target may change them, and the case must not change with them."""

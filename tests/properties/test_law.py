@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -65,6 +68,20 @@ def test_equal_seeds_draw_equal_examples() -> None:
     assert law.run(LosesFives(), run_seed=3).first_failure_at == law.run(LosesFives(), run_seed=3).first_failure_at
     seen = {law.run(LosesFives(), run_seed=seed).first_failure_at for seed in range(8)}
     assert len(seen) > 1
+
+
+def test_a_seed_gives_the_same_examples_beside_any_modules(tmp_path: Path) -> None:
+    """Hypothesis would draw some of the numbers that modules in the current folder are full of."""
+    (tmp_path / "full_of_numbers.py").write_text("".join(f"x{number} = {number}\n" for number in range(1000, 1400)))
+    law = "from properties.law import catalogue; law = catalogue()['BIN-001']; "
+    code = f"{law}print([law.draw(100, run_seed=seed) for seed in range(8)])"
+    alone, beside = (
+        subprocess.run(
+            [sys.executable, "-c", f"{modules}{code}"], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+        for modules in ("", "import full_of_numbers; ")
+    )
+    assert alone == beside
 
 
 def test_a_missing_operation_is_not_supported() -> None:
