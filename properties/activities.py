@@ -80,9 +80,9 @@ def _a_single_token(rows: Rows, **_: object) -> bool:
 
 
 SEVERAL_IN_A_ROW = Activity("two or more documents in a row", _several_documents, 0.4)
-TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.4)
+TAIL = Activity("a row that is narrower than its batch", _a_tail, 0.3)
 RAGGED = Activity("rows with different numbers of documents", _several_counts, 0.25)
 EOS_TRAINED_ON = Activity("EOS as an input that is trained on", _eos_trained_on, 0.25)
 REAL_EOS = Activity("EOS as an input that is no padding", _real_eos, 0.4)
-SINGLE_TOKEN = Activity("a document of a single token", _a_single_token, 0.25)
+SINGLE_TOKEN = Activity("a document of a single token", _a_single_token, 0.2)
 PADDING = Activity("a document with alignment padding", _some_padding, 0.4)

@@ -198,4 +198,4 @@ def _alignment_padding(batch: PaddedBatch, multiple: int, pad_id: int) -> bool:
 THREE_SEGMENTS = Activity("three or more segments", _three_segments, 0.3)
 THREE_SEGMENTS_IN_BATCH = Activity("three or more segments", _three_segments_of_a_batch, 0.3)
 TWO_ROWS = Activity("two or more rows", _two_rows, 0.3)
-ALIGNMENT_PADDING = Activity("a segment with alignment padding", _alignment_padding, 0.3)
+ALIGNMENT_PADDING = Activity("a segment with alignment padding", _alignment_padding, 0.25)

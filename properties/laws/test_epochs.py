@@ -29,7 +29,7 @@ def _two_epochs(n_rows: int, n_samples: int, **_: object) -> bool:
     return n_samples >= 2 * n_rows
 
 
-TWO_EPOCHS = Activity("two or more epochs", _two_epochs, 0.15)
+TWO_EPOCHS = Activity("two or more epochs", _two_epochs, 0.1)
 
 
 @law(

@@ -194,6 +194,8 @@ def fillings(draw: st.DrawFn, kind: Kind = PLAIN, *, smallest: int = 1) -> tuple
     lengths = draw_lengths(draw, capacity, smallest=smallest)
     if smallest == 0:
         lengths = [*lengths, *[0] * draw(st.integers(0, 2))]
+    if kind.answers == Answers.MIXED:  # documents of one length are filled together
+        lengths = [*lengths, *lengths[:2]]
     eos_id = draw(eos_ids)
     pad_id = eos_id if kind.pad_is_eos else draw(other_than(eos_id))
     documents = draw_documents(draw, lengths, eos_id, pad_id, kind)

@@ -10,8 +10,8 @@ from properties.tracing import drawn
 
 LAWS = catalogue()
 BUGS = museum()
-GLANCE, SEARCH = 10, 40
-"""Examples of every law that are tried first, and at most."""
+GLANCE, SEARCH = 10, 50
+"""Examples of every law that are tried first, and at most: those of the profile ``pr``."""
 
 
 def first_catch(pairs: Iterable[tuple[Law, Bug]], most: int = SEARCH) -> str | None:
