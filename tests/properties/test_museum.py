@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from museum_runs import BUGS, LAWS, SEARCH, first_catch, nearest_first
+from museum_runs import BUGS, GLANCE, LAWS, SEARCH, first_catch, nearest_first
 
 from properties.census import KINDS, census
 from properties.law import Verdict
@@ -90,7 +90,7 @@ def test_every_kind_of_input_is_drawn() -> None:
     """What is never drawn is never tested: a kind that is missing here needs a strategy."""
     found: Counter[str] = Counter()
     for key in LAWS:
-        found += census(drawn(key, SEARCH))
+        found += census(drawn(key, SEARCH)[:GLANCE])
     assert sorted(KINDS.keys() - found.keys()) == []
 
 
