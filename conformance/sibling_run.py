@@ -152,7 +152,9 @@ def _effects(implementation: Implementation, op: Op) -> tuple[str, ...]:
     if op in ON_FILES:
         found = effects(implementation, op, ())
     else:
-        found = effects(implementation, op, calls(op, *FEW)) or effects(implementation, op, calls(op, *MANY))
+        policies = implementation.policies
+        found = effects(implementation, op, calls(op, *FEW, policies))
+        found = found or effects(implementation, op, calls(op, *MANY, policies))
     return tuple(sorted(f"{place} {kind.value}".strip() for place, kind in found))
 
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from properties.museum.bug import Bug
+from properties.siblings import places, rank_places
+from properties.siblings.behaviours import Method, behaviours, original
 from properties.siblings.operators import Change, edit
-from properties.siblings.places import ARGUMENTS, RESULTS
-from reference_impl.errors import PackingError
 from reference_impl.interface import Implementation, Op
 from reference_impl.reference import ReferenceImplementation
 from reference_impl.rules import RULES, Severity, check, verdict
-
-Method = Callable[..., Any]
-
-
-DRAWS_RANDOM = {Op.ASSIGN_BINS, Op.PACKING_STRATEGY, Op.FILL, Op.PACK_DOCUMENTS, Op.PREPARE, Op.EPOCH_ORDER}
-"""Operations that have a seed to draw with: only they are tempted to use the global random state."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +46,16 @@ def siblings() -> Mapping[str, Sibling]:
 
 
 def _of_results() -> Iterator[Sibling]:
-    for op, places in RESULTS.items():
-        for path, operators in places.items():
+    for op, paths in (places.RESULTS | rank_places.RESULTS).items():
+        for path, operators in paths.items():
             for name, change in operators.items():
                 yield _sibling(op, f"result {path}".strip(), name, _changes_result(op, _steps(path), change))
 
 
 def _of_arguments() -> Iterator[Sibling]:
-    for op, arguments in ARGUMENTS.items():
-        for number, places in arguments.items():
-            for path, operators in places.items():
+    for op, arguments in (places.ARGUMENTS | rank_places.ARGUMENTS).items():
+        for number, paths in arguments.items():
+            for path, operators in paths.items():
                 for name, change in operators.items():
                     place = f"argument {number} {path}".strip()
                     yield _sibling(op, place, name, _changes_argument(op, number, _steps(path), change))
@@ -73,11 +65,8 @@ def _of_behaviour() -> Iterator[Sibling]:
     for op in Op:
         if op in {Op.VALIDATE, Op.PREPARE_TEXT}:  # the rules have siblings of their own; text is dear
             continue
-        yield _sibling(op, "behaviour", "refuses without a message", _refuses_without_message(op))
-        yield _sibling(op, "behaviour", "forgives what it must refuse", _forgives(op))
-        if op in DRAWS_RANDOM:
-            yield _sibling(op, "behaviour", "reseeds the global random state", _reseeds(op))
-        yield _sibling(op, "behaviour", "fails on an empty argument", _fails_on_empty(op))
+        for name, method in behaviours(op).items():
+            yield _sibling(op, "behaviour", name, method)
 
 
 def _of_rules() -> Iterator[Sibling]:
@@ -96,13 +85,9 @@ def _steps(path: str) -> Sequence[str]:
     return path.split(".") if path else ()
 
 
-def _original(op: Op) -> Method:
-    return getattr(ReferenceImplementation, op.value)
-
-
 def _changes_result(op: Op, path: Sequence[str], change: Change) -> Method:
     def method(self: Implementation, *arguments: Any) -> Any:
-        return edit(_original(op)(self, *arguments), path, change)
+        return edit(original(op)(self, *arguments), path, change)
 
     return method
 
@@ -110,44 +95,7 @@ def _changes_result(op: Op, path: Sequence[str], change: Change) -> Method:
 def _changes_argument(op: Op, number: int, path: Sequence[str], change: Change) -> Method:
     def method(self: Implementation, *arguments: Any) -> Any:
         changed = edit(arguments[number], path, change)
-        return _original(op)(self, *arguments[:number], changed, *arguments[number + 1 :])
-
-    return method
-
-
-def _refuses_without_message(op: Op) -> Method:
-    def method(self: Implementation, *arguments: Any) -> Any:
-        try:
-            return _original(op)(self, *arguments)
-        except PackingError:
-            raise AssertionError from None
-
-    return method
-
-
-def _forgives(op: Op) -> Method:
-    def method(self: Implementation, *arguments: Any) -> Any:
-        try:
-            return _original(op)(self, *arguments)
-        except PackingError:
-            return ()
-
-    return method
-
-
-def _reseeds(op: Op) -> Method:
-    def method(self: Implementation, *arguments: Any) -> Any:
-        np.random.seed(0)  # noqa: NPY002 - the mistake
-        return _original(op)(self, *arguments)
-
-    return method
-
-
-def _fails_on_empty(op: Op) -> Method:
-    def method(self: Implementation, *arguments: Any) -> Any:
-        if any(hasattr(argument, "__len__") and not len(argument) for argument in arguments):
-            raise IndexError("index out of range")
-        return _original(op)(self, *arguments)
+        return original(op)(self, *arguments[:number], changed, *arguments[number + 1 :])
 
     return method
 

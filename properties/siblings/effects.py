@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from enum import StrEnum
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from properties.law import catalogue
 from properties.tracing import drawn
 from properties.watch import fingerprint
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Policies
 from reference_impl.reference import ReferenceImplementation
 
 ON_FILES = frozenset({Op.PREPARE, Op.PREPARE_TEXT, Op.WRITE_ROWS, Op.READ_ROWS})
@@ -37,6 +39,11 @@ class Effect(StrEnum):
 
 _AMBIENT = 12_345
 """Seed of the global random state before a call: one that no bug sets."""
+
+DEFAULT_POLICIES = Policies()
+
+CLOSE = 1e-10
+"""Floating numbers that differ by less are the same, as laws see them (``properties.claims.near``)."""
 
 Call = tuple[Any, ...]
 
@@ -62,20 +69,21 @@ class _Recorder(ReferenceImplementation):
 
 
 @cache
-def calls(op: Op, inputs_per_law: int, most: int) -> Sequence[Made]:
-    """Calls that laws make of an operation, spread over the laws that need it."""
+def calls(op: Op, inputs_per_law: int, most: int, policies: Policies = DEFAULT_POLICIES) -> Sequence[Made]:
+    """Calls that laws make of an operation, spread over the laws that need it and that such policies must obey."""
 
     def record(self: _Recorder, *arguments: Any) -> object:
         self.calls.append(deepcopy(arguments))
         return getattr(ReferenceImplementation, op.value)(self, *arguments)
 
-    recorder = type("Recorder", (_Recorder,), {op.value: record})()
+    recorder = type("Recorder", (_Recorder,), {op.value: record, "policies": policies})()
     for key, law in catalogue().items():
         if op in law.needs and not law.needs & {Op.PREPARE_TEXT}:
             for inputs in drawn(key, inputs_per_law):
                 law.replay(recorder, inputs)
     step = max(1, len(recorder.calls) // most)
-    return [Made(call, _result(ReferenceImplementation(), op, call)[0]) for call in recorder.calls[::step]]
+    declaring = type("Declaring", (ReferenceImplementation,), {"policies": policies})
+    return [Made(call, _result(declaring(), op, call)[0]) for call in recorder.calls[::step]]
 
 
 def effects(implementation: Implementation, op: Op, made: Sequence[Made]) -> frozenset[tuple[str, Effect]]:
@@ -134,10 +142,12 @@ def _refusals(got: object, expected: object) -> Iterator[tuple[str, Effect]]:
 
 
 def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Arrays and plain values by where they are."""
+    """Arrays and plain values by where they are; an empty sequence or mapping is there too."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             yield from _leaves(f"{path}.{field.name}", getattr(value, field.name))
+    elif isinstance(value, Mapping | list | tuple) and not value:
+        yield path, ()
     elif isinstance(value, Mapping):
         for key, item in cast("Mapping[str, object]", value).items():
             yield from _leaves(f"{path}.{key}", item)
@@ -150,13 +160,26 @@ def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
 
 def _kind(got: object, expected: object) -> Effect | None:
     if isinstance(got, np.ndarray) and isinstance(expected, np.ndarray):
-        tests: Sequence[tuple[Effect, Callable[[np.ndarray[Any, Any]], object]]] = (
-            (Effect.LENGTH, lambda array: array.shape),
-            (Effect.VALUES, lambda array: array.tolist()),
-            (Effect.TYPE, lambda array: array.dtype),
-        )
-        one, other = cast("np.ndarray[Any, Any]", got), cast("np.ndarray[Any, Any]", expected)
-        return next((effect for effect, of in tests if of(one) != of(other)), None)
+        return _kind_of_arrays(cast("NDArray[Any]", got), cast("NDArray[Any]", expected))
     if (got is None) != (expected is None):
         return Effect.PRESENCE
+    if isinstance(got, np.ndarray) or isinstance(expected, np.ndarray):
+        return Effect.TYPE
+    if isinstance(got, float) and isinstance(expected, float):
+        return None if _close(np.array(got), np.array(expected)) else Effect.VALUES
     return None if got == expected else Effect.VALUES
+
+
+def _kind_of_arrays(got: NDArray[Any], expected: NDArray[Any]) -> Effect | None:
+    if got.shape != expected.shape:
+        return Effect.LENGTH
+    if not _close(got, expected):
+        return Effect.VALUES
+    return None if got.dtype == expected.dtype else Effect.TYPE
+
+
+def _close(got: NDArray[Any], expected: NDArray[Any]) -> bool:
+    """Whether all entries are the same, but for rounding where numbers are floating."""
+    if got.dtype.kind == "f" and expected.dtype.kind == "f":
+        return bool(np.allclose(got, expected, rtol=0, atol=CLOSE, equal_nan=True))
+    return got.tolist() == expected.tolist()

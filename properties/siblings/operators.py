@@ -67,6 +67,19 @@ def _other_width(array: Array) -> Array:
     return array.astype(np.int32 if array.dtype == np.int64 else np.int64)
 
 
+def _rows_exchanged(array: Array) -> Array:
+    return np.concatenate((array[-1:], array[1:-1], array[:1])) if len(array) > 1 else array
+
+
+def _by_column(change: Change) -> Change:
+    """``change`` made to every row of a table (A, T), that is along its columns."""
+
+    def of_table(table: Array) -> Array:
+        return np.stack([change(row) for row in table]) if len(table) else table
+
+    return of_table
+
+
 def _equal_merged(array: Array) -> Array:
     return np.unique(array)
 
@@ -155,3 +168,41 @@ FLAG: dict[str, Change] = {
     "never": lambda _: False,
 }
 """Switches."""
+
+_EMPTY: dict[str, Change] = {
+    "empty one appended": lambda bins: (*bins, ()),
+    "empty one in front": lambda bins: ((), *bins),
+}
+BINS: dict[str, Change] = ITEMS | _EMPTY
+"""Sequences of sequences, of which none is empty."""
+
+_AXES: dict[str, Change] = {
+    "axes reversed": lambda table: table[::-1],
+    "last axis dropped": lambda table: table[:-1],
+    "first axis in place of all": lambda table: np.repeat(table[:1], len(table), axis=0),
+}
+TABLE = _AXES | {f"columns: {name}": _by_column(change) for name, change in SLOTS.items()}
+"""Tables with one row per axis and one column per slot."""
+
+FLOATS: dict[str, Change] = {
+    "one later": _later,
+    "one earlier": _earlier,
+    "reversed": lambda array: array[::-1],
+    "last dropped": lambda array: array[:-1],
+    "first and last exchanged": _rows_exchanged,
+    "first zeroed": _weighed(slice(None, 1), 0),
+    "last zeroed": _weighed(slice(-1, None), 0),
+    "all zero": np.zeros_like,
+    "doubled": lambda array: 2 * array,
+    "halved": lambda array: array / 2,
+}
+"""Floating arrays with one entry, or one row, per slot or per part."""
+
+REAL: dict[str, Change] = {
+    "doubled": lambda number: 2 * number,
+    "halved": lambda number: number / 2,
+    "negated": lambda number: -number,
+    "zero": lambda number: 0 * number,
+    "one more": lambda number: number + 1,
+}
+"""A floating number."""

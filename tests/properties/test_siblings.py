@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 from conformance.sibling_run import Fate, Row, score
+from properties.museum import museum
 from properties.siblings import siblings
 from properties.siblings.allowed import allowed, reason_for
-from properties.siblings.effects import Effect, Made, effects
-from properties.siblings.operators import BOUNDARIES, MASK, POSITIONS, SLOTS, Change, edit
+from properties.siblings.effects import Effect, Made, calls, effects
+from properties.siblings.operators import BOUNDARIES, FLOATS, MASK, POSITIONS, SLOTS, TABLE, Change, edit
 from reference_impl.batches import Layout
+from reference_impl.documents import Algorithm
 from reference_impl.errors import PackingError
 from reference_impl.interface import Op
+from reference_impl.policies import EmptyRow, Policies
+from reference_impl.ranks import LossPart, ReducedLoss
 from reference_impl.reference import ReferenceImplementation
 
 ARRAY = np.array([0, 3, 3, 8])
@@ -32,12 +36,22 @@ ARRAY = np.array([0, 3, 3, 8])
         (BOUNDARIES, "inner one less", [0, 2, 2, 8]),
         (BOUNDARIES, "last one more", [0, 3, 3, 9]),
         (MASK, "last set", [0, 3, 3, 1]),
+        (FLOATS, "first and last exchanged", [8, 3, 3, 0]),
+        (FLOATS, "last zeroed", [0, 3, 3, 0]),
+        (FLOATS, "halved", [0, 1.5, 1.5, 4]),
     ],
 )
-def test_operators_do_what_their_names_say(operators: dict[str, Change], name: str, expected: list[int]) -> None:
+def test_operators_do_what_their_names_say(operators: dict[str, Change], name: str, expected: list[float]) -> None:
     before = ARRAY.copy()
     assert operators[name](before).tolist() == expected
     assert before.tolist() == ARRAY.tolist()
+
+
+def test_tables_are_changed_along_either_axis() -> None:
+    table = np.array([[1, 2, 3], [4, 5, 6]])
+    assert TABLE["columns: one later"](table).tolist() == [[1, 1, 2], [4, 4, 5]]
+    assert TABLE["axes reversed"](table).tolist() == [[4, 5, 6], [1, 2, 3]]
+    assert TABLE["first axis in place of all"](table).tolist() == [[1, 2, 3], [1, 2, 3]]
 
 
 @dataclass(frozen=True)
@@ -77,6 +91,40 @@ def test_an_accepted_refusal_is_an_effect() -> None:
     silent = siblings()["pad_layout behaviour: refuses without a message"].implementation()
     assert effects(silent, Op.PAD_LAYOUT, made) == {("", Effect.REFUSES_OTHERWISE)}
     assert effects(ReferenceImplementation(), Op.PAD_LAYOUT, made) == frozenset()
+
+
+def test_an_empty_bin_is_an_effect() -> None:
+    made = [Made((LENGTHS, 4, Algorithm.FIRST_FIT_DECREASING, 0), ((3,), (2,)))]
+    appending = siblings()["assign_bins result: empty one appended"].implementation()
+    assert effects(appending, Op.ASSIGN_BINS, made) == {("", Effect.PRESENCE)}
+
+
+def test_a_changed_argument_is_an_effect() -> None:
+    made = [Made((LENGTHS, 4), ReferenceImplementation().pad_layout(LENGTHS, 4))]
+    writing = siblings()["pad_layout behaviour: writes to an argument"].implementation()
+    assert effects(writing, Op.PAD_LAYOUT, made) == {("", Effect.SIDE_EFFECT)}
+    assert LENGTHS.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(("difference", "expected"), [(1e-14, set()), (1e-6, {(".loss", Effect.VALUES)})])
+def test_rounding_is_no_effect(difference: float, expected: set[tuple[str, Effect]]) -> None:
+    parts = (LossPart(np.array([1.0, 3.0]), np.array([1.0, 1.0])),)
+    made = [Made((parts,), ReducedLoss(2.0 + difference, 2, np.array([0.5 + 1e-14])))]
+    assert effects(ReferenceImplementation(), Op.REDUCE_LOSS, made) == expected
+
+
+def test_not_a_number_is_an_effect_where_a_number_belongs() -> None:
+    parts = (LossPart(np.array([np.nan, 3.0]), np.array([0.0, 1.0])),)
+    made = [Made((parts,), ReferenceImplementation().reduce_loss(parts))]
+    counting = siblings()["reduce_loss argument 0 *.weights: all"].implementation()
+    assert (".loss", Effect.VALUES) in effects(counting, Op.REDUCE_LOSS, made)
+
+
+def test_a_bug_is_compared_with_the_reference_that_declares_the_same() -> None:
+    declaring = Policies(empty_row=EmptyRow.REFUSED)
+    refused = [made for made in calls(Op.PACK_IN_BATCH, 3, 1000, declaring) if isinstance(made.expected, PackingError)]
+    bug = museum()["S22"].implementation()
+    assert ("", Effect.ACCEPTS) in effects(bug, Op.PACK_IN_BATCH, refused)
 
 
 def test_the_reference_has_no_effect() -> None:
