@@ -145,6 +145,16 @@ def test_samples_that_fit_nowhere_are_refused(implementation: Implementation, sa
     refuses(lambda: implementation.schedule(longer, ranks, limit), "samples fit on all ranks, or are refused")
 
 
+@law(
+    "SCH-013", needs=NEEDS, harm="ranks take each other's chunks of a sample", sources=("I23",), activity=SEVERAL_SIZES
+)
+@given(samples=samples())
+def test_ranks_of_a_sample_are_ascending(implementation: Implementation, samples: Samples) -> None:
+    """The ranks of a sample are ascending, so that all of them number their CP group alike."""
+    for assignment in _assignments(implementation, samples):
+        same(assignment.ranks, tuple(sorted(assignment.ranks)), "the ranks of a sample are ascending")
+
+
 # Balance -------------------------------------------------------------------------------------------------------------
 
 Load = tuple[IntArray, int, int, int]

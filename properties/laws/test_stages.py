@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from itertools import product
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -187,3 +188,21 @@ def test_places_outside_of_the_grid_are_refused(
     """A rank beyond the size of one of its groups is refused."""
     outside = Place(**{axis: getattr(grid, axis)})
     refuses(lambda: implementation.place_batch(batch, grid, outside), "places lie in the grid, or are refused")
+
+
+@law(
+    "STG-008",
+    needs=NEEDS,
+    harm="the kernel of one stage refuses the boundaries",
+    sources=("P-STAGE", "P-BOUND", "B10", "ML-21"),
+    activity=MIDDLE,
+)
+@given(batch=thd_batches(layouts(padding="some")), grid=grids())
+def test_every_rank_has_boundaries_of_32_bits(implementation: Implementation, batch: ThdBatch, grid: Grid) -> None:
+    """Boundaries and ``seq_idx`` are int32 on every rank, however they came there."""
+    for place in places(grid):
+        params = _params(implementation.place_batch(batch, grid, place), place)
+        for field in fields(SequenceParams):
+            array: object = getattr(params, field.name)
+            if isinstance(array, np.ndarray):
+                same(array.dtype, np.dtype(np.int32), f"the rank at {place} has {field.name} in 32 bits")
