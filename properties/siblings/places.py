@@ -21,8 +21,8 @@ _BATCH: Places = {
     "raw.max_seqlen": NUMBER,
 }
 _STREAM: Places = {name: _BATCH[name] for name in ("tokens", "labels", "loss_mask", "position_ids")}
-SLICE: Places = {name: operators for name, operators in _BATCH.items() if not name.startswith("raw.")}
-_LAYOUT: Places = {"valid": BOUNDARIES, "padded": BOUNDARIES}
+_SLICE: Places = {name: operators for name, operators in _BATCH.items() if not name.startswith("raw.")}
+LAYOUT: Places = {"valid": BOUNDARIES, "padded": BOUNDARIES}
 _ROW: Places = {"tokens": SLOTS, "loss_mask": MASK, "starts": BOUNDARIES, "valid": SLOTS}
 PARAMS: Places = {
     "cu_seqlens_q": BOUNDARIES,
@@ -61,15 +61,15 @@ RESULTS: dict[Op, Places] = {
     Op.SEQUENCE_PARAMS: PARAMS,
     Op.PACK_IN_BATCH: _BATCH,
     Op.VLM_STEP: _BATCH,
-    Op.PAD_LAYOUT: _LAYOUT,
+    Op.PAD_LAYOUT: LAYOUT,
     Op.PARTITION: {"": SLOTS},
-    Op.SLICE_BATCH: SLICE,
+    Op.SLICE_BATCH: _SLICE,
     Op.GATHER: _STREAM,
     Op.LOCAL_BOUNDARIES: {"": BOUNDARIES},
     Op.POSITION_IDS: {"": POSITIONS},
     Op.PADDING_MASK: {"": MASK},
     Op.SEQUENCE_INDEX: {"": SLOTS},
-    Op.MERGE_LAYOUTS: _LAYOUT,
+    Op.MERGE_LAYOUTS: LAYOUT,
 }
 
 _SWAPPED: dict[str, Change] = {"valid as padded": lambda layout: type(layout)(layout.valid, layout.valid)}

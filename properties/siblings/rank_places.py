@@ -19,7 +19,7 @@ from properties.siblings.operators import (
     TABLE,
     Change,
 )
-from properties.siblings.places import LAYOUT_ARGUMENT, PARAMS, RANK, SLICE, Places, under
+from properties.siblings.places import LAYOUT, LAYOUT_ARGUMENT, PARAMS, RANK, Places, under
 from reference_impl.interface import Op
 from reference_impl.ranks import Borders, RankOrder, RotaryMode
 
@@ -82,7 +82,7 @@ ARGUMENTS: dict[Op, dict[int, Places]] = {
     Op.SCHEDULE: {0: {"": SLOTS}, 1: {"": NUMBER}, 2: {"": NUMBER}},
     Op.BALANCE: {0: {"": SLOTS}, 1: {"": NUMBER}, 2: {"": NUMBER}, 3: {"": NUMBER}},
     Op.PLACE_BATCH: {
-        0: SLICE,
+        0: under("layout", LAYOUT) | {"max_seqlen": NUMBER},
         1: {"pipeline": NUMBER, "tensor": NUMBER, "context": NUMBER},
         2: {"": {f"first of {axis}": _other(axis, 0) for axis in ("pipeline", "tensor", "context")}},
     },
