@@ -9,11 +9,14 @@ from typing import Any
 
 from properties.museum.bug import Bug
 from properties.siblings import places, rank_places
-from properties.siblings.behaviours import Method, behaviours, original
+from properties.siblings.behaviours import DECLARED, Method, behaviours, original
 from properties.siblings.operators import Change, edit
 from reference_impl.interface import Implementation, Op
+from reference_impl.policies import Policies
 from reference_impl.reference import ReferenceImplementation
 from reference_impl.rules import RULES, Severity, check, verdict
+
+_DEFAULT = Policies()
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ def _of_behaviour() -> Iterator[Sibling]:
             continue
         for name, method in behaviours(op).items():
             yield _sibling(op, "behaviour", name, method)
+    for op, policies in DECLARED.items():
+        for name in ("refuses without a message", "forgives what it must refuse"):
+            yield _sibling(op, "behaviour where it declares to refuse", name, behaviours(op)[name], policies)
 
 
 def _of_rules() -> Iterator[Sibling]:
@@ -76,8 +82,8 @@ def _of_rules() -> Iterator[Sibling]:
             yield _sibling(Op.VALIDATE, f"rule {id}", "always broken", _always_breaks(id))
 
 
-def _sibling(op: Op, place: str, operator: str, method: Method) -> Sibling:
-    implementation = type("Sibling", (ReferenceImplementation,), {op.value: method})
+def _sibling(op: Op, place: str, operator: str, method: Method, policies: Policies = _DEFAULT) -> Sibling:
+    implementation = type("Sibling", (ReferenceImplementation,), {op.value: method, "policies": policies})
     return Sibling(f"{op.value} {place}: {operator}", op, place, operator, implementation)
 
 

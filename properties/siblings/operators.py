@@ -198,6 +198,12 @@ FLOATS: dict[str, Change] = {
 }
 """Floating arrays with one entry, or one row, per slot or per part."""
 
+WIDTH: dict[str, Change] = {
+    "last feature dropped": lambda array: array[..., :-1],
+    "last feature repeated": lambda array: np.concatenate((array, array[..., -1:]), axis=-1),
+}
+"""Floating arrays with the features of a slot on their last axis."""
+
 REAL: dict[str, Change] = {
     "doubled": lambda number: 2 * number,
     "halved": lambda number: number / 2,

@@ -17,6 +17,7 @@ from properties.siblings.operators import (
     REAL,
     SLOTS,
     TABLE,
+    WIDTH,
     Change,
 )
 from properties.siblings.places import LAYOUT, LAYOUT_ARGUMENT, PARAMS, RANK, Places, under
@@ -62,7 +63,7 @@ RESULTS: dict[Op, Places] = {
     }
     | under("params", PARAMS),
     Op.ALL_TO_ALL_ORDER: {"": _ORDER, "to_ranks": SLOTS, "to_stream": SLOTS},
-    Op.ATTENTION: {"out": _FEW, "grad_q": _FEW, "grad_k": _FEW, "grad_v": _FEW},
+    Op.ATTENTION: {"out": _FEW | WIDTH, "grad_q": _FEW, "grad_k": _FEW, "grad_v": _FEW},
     Op.RECURRENCE: {"out": FLOATS, "grad_values": FLOATS, "grad_decays": FLOATS},
     Op.SHORT_CONVOLUTION: {"out": FLOATS, "grad_values": FLOATS, "grad_decays": FLOATS},
 }
