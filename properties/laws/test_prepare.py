@@ -18,16 +18,19 @@ from properties.readings import (
     fits_the_capacity,
     keeps_every_document,
     metadata_of,
+    pads_to_multiples,
+    random_state,
     stored,
 )
-from properties.strategies.documents import packings
-from properties.strategies.lengths import parted
+from properties.strategies.documents import Kind, packings
+from properties.strategies.lengths import multiples, parted
 from reference_impl.documents import Document, PackSpec
 from reference_impl.interface import Implementation, Op, PreparedFiles
 
 Documents = tuple[Document, ...]
 
 _documents, _spec = parted(packings())
+_padded_documents, _padding_spec = parted(packings(kind=Kind(pad_is_eos=False), multiple_of=multiples))
 
 
 @law(
@@ -139,6 +142,43 @@ def test_preparing_no_document_is_refused(implementation: Implementation, spec: 
     """An empty data set is refused with an error that says so."""
     with TemporaryDirectory() as folder:
         refuses(lambda: implementation.prepare((), spec, Path(folder)), "an empty data set is refused")
+
+
+@law(
+    "PCK-025",
+    facet="documents padded",
+    needs={Op.PREPARE, Op.READ_ROWS},
+    harm="context parallelism cannot cut the documents, or padding is taken for text",
+    sources=("P-PERM", "P-PADDED", "P-ROUNDTRIP"),
+    activity=SEVERAL,
+)
+@given(documents=_padded_documents, spec=_padding_spec)
+def test_prepared_documents_are_padded_as_asked(
+    implementation: Implementation, documents: Documents, spec: PackSpec
+) -> None:
+    """The rows on disk hold every document once, padded to the multiple with the pad id and nothing else."""
+    with TemporaryDirectory() as folder:
+        rows = implementation.read_rows(implementation.prepare(documents, spec, Path(folder)).rows)
+    keeps_every_document(documents, rows, spec)
+    pads_to_multiples(rows, spec)
+
+
+@law(
+    "PCK-026",
+    facet="random state kept",
+    needs={Op.PREPARE},
+    harm="preparing data changes what the rest of the program draws, such as dropout and data order",
+    sources=("P-DET", "MB-05", "S8"),
+)
+@given(documents=_documents, spec=_spec)
+def test_preparing_leaves_the_random_state_alone(
+    implementation: Implementation, documents: Documents, spec: PackSpec
+) -> None:
+    """The global random state is the same after the preparation as before."""
+    with TemporaryDirectory() as folder, ambient_random(3):
+        before = random_state()
+        implementation.prepare(documents, spec, Path(folder))
+        holds(random_state() == before, "the global random state is as it was")
 
 
 def _prepared(implementation: Implementation, documents: Documents, spec: PackSpec, folder: Path) -> PreparedFiles:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,10 +12,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.claims import holds, refuses, same
+from properties.claims import holds, is_deliberate, refuses, same
 from properties.law import Activity, law
 from properties.strategies.rows import Padded, RowKind, collations, stored_rows
 from reference_impl.documents import PackedRow
+from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, Op
 
 Rows = tuple[PackedRow, ...]
@@ -227,6 +229,53 @@ def test_a_foreign_parquet_file_is_refused(implementation: Implementation, conte
         refuses(lambda: implementation.read_rows(path), "a file of something else is refused")
 
 
+@law(
+    "ROW-006",
+    facet="mask of another length",
+    needs={Op.WRITE_ROWS, Op.READ_ROWS},
+    harm="the loss of every document behind the gap falls on other tokens",
+    sources=("P-TOTAL", "S9", "bridge-packing 2.10"),
+)
+@given(rows=_rows, suffix=st.just(".parquet"), missing=st.integers(1, 2))
+def test_a_mask_of_another_length_is_refused(
+    implementation: Implementation, rows: Rows, suffix: str, missing: int
+) -> None:
+    """A row whose mask is shorter than its tokens is refused, at the latest when it is read."""
+    broken = replace(rows[-1], loss_mask=rows[-1].loss_mask[:-missing])
+    _is_refused_in_time(implementation, (*rows[:-1], broken), suffix)
+
+
+@law(
+    "ROW-006",
+    facet="tokens before the first document",
+    needs={Op.WRITE_ROWS, Op.READ_ROWS},
+    harm="tokens of no document are attended to, or the first document is lost",
+    sources=("P-TOTAL", "P-BOUND", "bridge-packing 2.10"),
+)
+@given(rows=_rows, suffix=st.just(".parquet"))
+def test_a_row_that_begins_before_its_first_document_is_refused(
+    implementation: Implementation, rows: Rows, suffix: str
+) -> None:
+    """A row whose first document does not start at 0 is refused, at the latest when it is read."""
+    last = rows[-1]
+    broken = replace(last, starts=np.append(1, last.starts[1:]))
+    _is_refused_in_time(implementation, (*rows[:-1], broken), suffix)
+
+
+@law(
+    "ROW-007",
+    needs={Op.WRITE_ROWS, Op.READ_ROWS},
+    harm="a preparation that packs nothing ends with an accident that names no cause",
+    sources=("P-TOTAL", "S36"),
+)
+@given(suffix=st.just(".parquet"))
+def test_writing_no_rows_is_no_accident(implementation: Implementation, suffix: str) -> None:
+    """Writing no rows is refused with an error that says so, or gives a file that holds none."""
+    with _file(suffix) as path:
+        if _is_written(implementation, (), path):
+            _holds_nothing(implementation, path)
+
+
 @contextmanager
 def _file(suffix: str) -> Iterator[Path]:
     """A path in a folder of its own, without a file."""
@@ -260,3 +309,33 @@ def _are_the_same(found: Sequence[PackedRow], rows: Rows) -> None:
 def _all(found: Sequence[PackedRow], rows: Rows) -> Sequence[PackedRow]:
     holds(len(found) == len(rows), "there are as many rows as were written", got=len(found), expected=len(rows))
     return found
+
+
+def _is_written(implementation: Implementation, rows: Rows, path: Path) -> bool:
+    """Whether rows are written; claims that they are, or are refused on purpose."""
+    try:
+        implementation.write_rows(rows, path)
+    except NotSupported:
+        raise
+    except Exception as error:
+        holds(is_deliberate(error), "rows are written, or refused on purpose", got=error)
+        return False
+    holds(path.is_file(), "rows that are not refused are in a file")
+    return True
+
+
+def _is_refused_in_time(implementation: Implementation, rows: Rows, suffix: str) -> None:
+    with _file(suffix) as path:
+        if _is_written(implementation, rows, path):
+            refuses(lambda: implementation.read_rows(path), "a row that contradicts itself is refused")
+
+
+def _holds_nothing(implementation: Implementation, path: Path) -> None:
+    try:
+        found = implementation.read_rows(path)
+    except NotSupported:
+        raise
+    except Exception as error:
+        holds(is_deliberate(error), "a file without rows is read, or refused on purpose", got=error)
+    else:
+        same(len(found), 0, "a file of no rows holds none")

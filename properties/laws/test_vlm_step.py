@@ -8,9 +8,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from properties.carried import carries_boundaries_of_32_bits, carries_its_longest_segment, carries_its_segments
 from properties.claims import is_deliberate, refuses, same
 from properties.law import law
-from properties.segments import TWO_ROWS, at_content, packed_layout, real_tokens, row_lengths, slots_per_segment
+from properties.segments import (
+    TWO_ROWS,
+    at_content,
+    cumulative,
+    packed_layout,
+    real_tokens,
+    row_lengths,
+    slots_per_segment,
+)
 from properties.strategies.batches import (
     left_padded,
     parallelisms,
@@ -22,7 +31,7 @@ from properties.strategies.batches import (
 )
 from reference_impl.batches import PaddedBatch, Parallelism, ThdBatch
 from reference_impl.interface import Implementation, Op
-from reference_impl.policies import EmptyRow
+from reference_impl.policies import Boundaries, EmptyRow
 
 NEEDS = {Op.VLM_STEP}
 PAD_ID = 0
@@ -273,3 +282,64 @@ def test_vlm_step_is_in_batch_packing_with_its_multiple(
     same(packed.loss_mask, expected.loss_mask, "loss weights are those of in-batch packing")
     same(packed.position_ids, expected.position_ids, "positions are those of in-batch packing")
     same(packed.max_seqlen, expected.max_seqlen, "the longest segment is that of in-batch packing")
+
+
+# Boundaries that are handed over -------------------------------------------------------------------------------------
+
+
+@law(
+    "INB-027",
+    facet="valid lengths are known",
+    needs=NEEDS,
+    harm="padding is attended to, routed to experts and counted as tokens",
+    sources=("P-PADDED", "ML-30", "MB-29"),
+    activity=TWO_ROWS,
+    policy=Boundaries.SLOTS_AND_VALID,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_vlm_boundaries_tell_real_tokens_from_padding(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Beside the slots, the boundaries of the step say how many tokens of each segment are real."""
+    expected = cumulative(int(length) for length in row_lengths(batch, PAD_ID))
+    valid = implementation.vlm_step(batch, parallelism).layout.valid
+    same(valid, expected, "valid boundaries count the real tokens of each row")
+
+
+@law(
+    "INB-028",
+    needs=NEEDS,
+    harm="the kernel is given other segments than the stream has",
+    sources=("P-BOUND", "P-STAGE"),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_boundaries_that_the_vlm_step_hands_over_are_those_of_its_segments(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Cut at their sentinels, the boundaries that the step hands over begin with those of its segments."""
+    carries_its_segments(implementation.vlm_step(batch, parallelism))
+
+
+@law(
+    "INB-029",
+    needs=NEEDS,
+    harm="rotary tables are too short, or the kernel skips the end of long documents",
+    sources=("P-MAXSEQ",),
+    activity=TWO_ROWS,
+)
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_max_seqlen_that_the_vlm_step_hands_over_is_its_longest_segment(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Every max_seqlen that the step hands over is the longest segment in slots, its padding included."""
+    carries_its_longest_segment(implementation.vlm_step(batch, parallelism))
+
+
+@law("INB-030", needs=NEEDS, harm="the kernel refuses the boundaries", sources=("P-BOUND", "B10"))
+@given(batch=right_padded(ZERO), parallelism=parallelisms())
+def test_boundaries_that_the_vlm_step_hands_over_are_32_bit(
+    implementation: Implementation, batch: PaddedBatch, parallelism: Parallelism
+) -> None:
+    """Boundary arrays that the step hands over hold 32-bit numbers."""
+    carries_boundaries_of_32_bits(implementation.vlm_step(batch, parallelism))
