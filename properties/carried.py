@@ -24,7 +24,7 @@ LONGEST = ("max_seqlen", "max_seqlen_q", "max_seqlen_kv")
 def carries_its_segments(batch: ThdBatch) -> None:
     """Claim that the boundaries that a batch carries, cut at their sentinels, are those of its segments.
 
-    Further entries may repeat the last one: segments without a slot change nothing.
+    Further entries may repeat the last one, in every array alike: segments without a slot change nothing.
 
     Raises:
         NotSupported: the batch carries no boundaries.
@@ -37,6 +37,8 @@ def carries_its_segments(batch: ThdBatch) -> None:
         same(entries[: boundaries.size], boundaries, f"{name} begins with the boundaries of the segments")
         rest = entries[boundaries.size :]
         holds((rest == boundaries[-1]).all(), f"further entries of {name} repeat the last boundary", got=entries)
+    numbers = {name: true_entries(array).size for name, array, _ in carried}
+    holds(len(set(numbers.values())) == 1, "all boundaries that a batch carries are equally many", got=numbers)
 
 
 def carries_its_longest_segment(batch: ThdBatch) -> None:

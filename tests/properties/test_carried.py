@@ -48,6 +48,7 @@ def test_boundaries_under_every_name_are_accepted(raw: dict[str, object]) -> Non
         {"cu_seqlens": VALID, "cu_seqlens_unpadded": VALID},
         {"cu_seqlens": SLOTS[:-1]},
         {"cu_seqlens": [*SLOTS, 9]},
+        {"cu_seqlens": [*SLOTS, 8], "cu_seqlens_unpadded": VALID},
         {"cu_seqlens_q": VALID, "cu_seqlens_kv": SLOTS},
         {"cu_seqlens": SLOTS, "cu_seqlens_padded": SLOTS},
     ],
