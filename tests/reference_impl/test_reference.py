@@ -6,7 +6,8 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import override
 
@@ -16,7 +17,7 @@ import pytest
 import reference_impl
 from reference_impl.batches import BoundaryMetadata, CollateSpec, Layout, PaddedBatch, Parallelism, ThdBatch
 from reference_impl.config import TrainingConfig
-from reference_impl.documents import Algorithm, Bins, Document, IntArray, PackedRow, PackSpec
+from reference_impl.documents import Algorithm, Bins, Document, IntArray, PackedDataset, PackedRow, PackSpec
 from reference_impl.errors import NotSupported, PackingError
 from reference_impl.interface import Implementation, Op
 from reference_impl.ranks import AttentionInputs, Borders, Exchange, Grid, Place, RecurrenceInputs, RotaryMode
@@ -259,3 +260,14 @@ def test_a_configuration_is_judged_by_the_rules() -> None:
     refused = REFERENCE.validate(TrainingConfig(offline_size=4096, micro_batch_size=4))
     assert not refused.accepted
     assert any("micro_batch_size" in error for error in refused.errors)
+
+
+def test_packs_without_statistics_are_not_prepared(tmp_path: Path) -> None:
+    """A subclass may keep none; the metadata file would say nothing."""
+
+    class WithoutStatistics(ReferenceImplementation):
+        def pack_documents(self, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:
+            return replace(super().pack_documents(documents, spec), metadata=None)
+
+    with pytest.raises(NotSupported, match="statistics"):
+        WithoutStatistics().prepare([Document(np.array([1, 2, 0]), answer_start=1)], PackSpec(capacity=4), tmp_path)
