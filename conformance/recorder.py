@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from conformance.protocol import UNSPEAKABLE, Kind, Trouble
 from conformance.recordings import Packer, Stored, StoredCall
 from properties.claims import is_deliberate, show
 from properties.law import Law
+from properties.routing import asking, route
 from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, Op
 
@@ -51,17 +52,7 @@ class Recorder(Implementation):
         return result
 
 
-def _asked(operation: Op) -> Callable[..., object]:
-    def call(self: Recorder, *arguments: object) -> object:
-        return self.ask(operation, arguments)
-
-    call.__name__ = operation.value
-    call.__doc__ = getattr(Implementation, operation.value).__doc__
-    return call
-
-
-for _op in set(Op) - UNSPEAKABLE:
-    setattr(Recorder, _op.value, _asked(_op))
+route(Recorder, asking, set(Op) - UNSPEAKABLE)
 
 
 def record(

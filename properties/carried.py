@@ -6,8 +6,6 @@ Megatron Bridge up to 0.5 calls slots ``cu_seqlens`` and valid lengths ``cu_seql
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from properties.claims import holds, same
@@ -29,9 +27,7 @@ def carries_its_segments(batch: ThdBatch) -> None:
     Raises:
         NotSupported: the batch carries no boundaries.
     """
-    carried = list(_boundaries(batch))
-    if not carried:
-        raise NotSupported("batches carry no boundaries beside their layout")
+    carried = _boundaries(batch)
     for name, array, boundaries in carried:
         entries = true_entries(array)
         same(entries[: boundaries.size], boundaries, f"{name} begins with the boundaries of the segments")
@@ -61,19 +57,25 @@ def carries_boundaries_of_32_bits(batch: ThdBatch) -> None:
     Raises:
         NotSupported: the batch carries no boundaries.
     """
-    carried = list(_boundaries(batch))
-    if not carried:
-        raise NotSupported("batches carry no boundaries beside their layout")
-    for name, array, _ in carried:
+    for name, array, _ in _boundaries(batch):
         same(array.dtype, np.dtype(np.int32), f"{name} is int32")
 
 
-def _boundaries(batch: ThdBatch) -> Iterator[tuple[str, AnyArray, IntArray]]:
-    """Boundaries that a batch carries: name, entries, and the boundaries of its layout that they stand for."""
+def _boundaries(batch: ThdBatch) -> list[tuple[str, AnyArray, IntArray]]:
+    """Boundaries that a batch carries: name, entries, and the boundaries of its layout that they stand for.
+
+    Raises:
+        NotSupported: it carries none.
+    """
     bare_is_valid = "cu_seqlens_padded" in batch.raw
     valid = (*VALID, "cu_seqlens") if bare_is_valid else VALID
     slots = SLOTS if bare_is_valid else (*SLOTS, "cu_seqlens")
-    for names, boundaries in ((slots, batch.layout.padded), (valid, batch.layout.valid)):
-        for name in names:
-            if name in batch.raw:
-                yield name, batch.raw[name], boundaries
+    carried = [
+        (name, batch.raw[name], boundaries)
+        for names, boundaries in ((slots, batch.layout.padded), (valid, batch.layout.valid))
+        for name in names
+        if name in batch.raw
+    ]
+    if not carried:
+        raise NotSupported("batches carry no boundaries beside their layout")
+    return carried

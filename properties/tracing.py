@@ -12,6 +12,7 @@ from typing import Any
 from properties.law import Inputs, Law, catalogue
 from properties.museum.bug import Bug
 from properties.profiles import DEFAULT, profile
+from properties.routing import route
 from reference_impl.interface import Op
 from reference_impl.reference import ReferenceImplementation
 
@@ -35,12 +36,10 @@ def _traced(op: Op) -> Callable[..., object]:
         self.touched.add(op)
         return getattr(ReferenceImplementation, op.value)(self, *arguments)
 
-    call.__name__ = op.value
     return call
 
 
-for _op in Op:
-    setattr(Traced, _op.value, _traced(_op))
+route(Traced, _traced)
 
 
 _drawn: dict[tuple[str, int], tuple[int, Sequence[Inputs]]] = {}

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from properties.claims import Broken
+from properties.routing import route
 from reference_impl.interface import Implementation, Op
 
 
@@ -58,13 +59,10 @@ def _watched(op: Op) -> Callable[..., Any]:
             raise Broken(f"{op.value} leaves its arguments as they were")
         return result
 
-    call.__name__ = op.value
-    call.__doc__ = getattr(Implementation, op.value).__doc__
     return call
 
 
-for _op in Op:
-    setattr(Watched, _op.value, _watched(_op))
+route(Watched, _watched)
 
 
 def fingerprint(value: object) -> object:

@@ -13,6 +13,7 @@ import msgspec
 
 from conformance import cases
 from conformance.protocol import UNSPEAKABLE, VERSION, Answer, Hello, Kind, Request, types_of
+from properties.routing import route
 from reference_impl.errors import Inexpressible, NotSupported
 from reference_impl.interface import Implementation, Op
 
@@ -144,10 +145,7 @@ def _asked(operation: Op) -> Callable[..., Any]:
         }
         raise raised[answer.error.kind](answer.error.message)
 
-    call.__name__ = operation.value
-    call.__doc__ = getattr(Implementation, operation.value).__doc__
     return call
 
 
-for _operation in set(Op) - UNSPEAKABLE:
-    setattr(Command, _operation.value, _asked(_operation))
+route(Command, _asked, set(Op) - UNSPEAKABLE)

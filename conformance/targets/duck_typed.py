@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from properties.routing import route
 from reference_impl.errors import NotSupported
 from reference_impl.interface import Implementation, Op
 from reference_impl.policies import Policies
@@ -34,10 +35,7 @@ def _passed_on(op: Op) -> Callable[..., Any]:
             raise NotSupported(op)
         return method(*arguments)
 
-    call.__name__ = op.value
-    call.__doc__ = getattr(Implementation, op.value).__doc__
     return call
 
 
-for _op in Op:
-    setattr(DuckTyped, _op.value, _passed_on(_op))
+route(DuckTyped, _passed_on)

@@ -7,7 +7,7 @@ answers that the target really gave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from conformance.protocol import Kind, Trouble
 from conformance.recordings import Array, RecordingError
 from conformance.targets.command import Accident, Refused
 from properties.law import Inputs, Law, Outcome, Verdict, catalogue
+from properties.routing import asking, route
 from properties.watch import fingerprint
 from reference_impl.errors import Inexpressible
 from reference_impl.interface import Implementation, Op
@@ -180,17 +181,7 @@ class Recording(Implementation):
             answers.results.append(answer)
 
 
-def _asked(operation: Op) -> Callable[..., Any]:
-    def call(self: Recording, *arguments: object) -> Any:
-        return self.ask(operation, arguments)
-
-    call.__name__ = operation.value
-    call.__doc__ = getattr(Implementation, operation.value).__doc__
-    return call
-
-
-for _op in Op:
-    setattr(Recording, _op.value, _asked(_op))
+route(Recording, asking)
 
 
 def draw_alike(law: Law, known: Law) -> bool:
