@@ -22,6 +22,7 @@ from conformance.targets.duck_typed import DuckTyped
 from conformance.targets.megatron_bridge import MegatronBridge
 from conformance.targets.megatron_core import MegatronCore
 from conformance.targets.nemo_automodel import NemoAutomodel
+from conformance.targets.package import Package
 from conformance.targets.recording import Recording
 from conformance.targets.transformer_engine import TransformerEngine
 from conformance.targets.trl import Trl
@@ -179,7 +180,7 @@ def describe(implementation: Implementation) -> Description:
             defaults=implementation.defaults,
             policies=policies,
         )
-    if isinstance(implementation, tuple(_ADAPTERS.values())):
+    if isinstance(implementation, Package):
         return Description(
             name=implementation.name,
             version=implementation.versions[implementation.name],

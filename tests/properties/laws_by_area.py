@@ -8,11 +8,10 @@ before the first mutant, and every process that is forked for one has them.
 from __future__ import annotations
 
 import pytest
-from museum_runs import GLANCE, LAWS
+from museum_runs import GLANCE, LAWS, reference_for
 
 from properties.law import Verdict
 from properties.tracing import drawn
-from reference_impl.reference import ReferenceImplementation
 
 AREAS = sorted({law.area for law in LAWS.values()} - {"TXT"})
 """Laws on real text take seconds for a preparation each."""
@@ -24,8 +23,7 @@ def test_the_laws_of_an_area_hold_for_the_reference(area: str) -> None:
     """A quick look, with the same inputs every time."""
     for key, law in LAWS.items():
         if law.area == area:
-            reference = ReferenceImplementation()
-            reference.policies = reference.policies.declaring(law.policy)
+            reference = reference_for(law)
             for inputs in drawn(key, GLANCE):
                 outcome = law.replay(reference, inputs)
                 assert outcome.verdict is Verdict.PASSED, outcome.message

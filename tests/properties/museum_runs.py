@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from properties.law import Inputs, Law, Verdict, catalogue
 from properties.museum import Bug, museum
 from properties.tracing import drawn
+from reference_impl.reference import ReferenceImplementation
 
 LAWS = catalogue()
 BUGS = museum()
@@ -23,6 +24,13 @@ def first_catch(pairs: Iterable[tuple[Law, Bug]], most: int = SEARCH) -> str | N
                 if breaks(law, bug, inputs):
                     return f"{law.key} catches {bug.id} at example {number}"
     return None
+
+
+def reference_for(law: Law) -> ReferenceImplementation:
+    """The reference, declaring the policy that the law belongs to."""
+    reference = ReferenceImplementation()
+    reference.policies = reference.policies.declaring(law.policy)
+    return reference
 
 
 def breaks(law: Law, bug: Bug, inputs: Inputs) -> bool:

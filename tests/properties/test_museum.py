@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from museum_runs import BUGS, GLANCE, LAWS, SEARCH, first_catch, nearest_first
+from museum_runs import BUGS, GLANCE, LAWS, SEARCH, first_catch, nearest_first, reference_for
 
 from properties.census import KINDS, census
 from properties.law import Verdict
 from properties.tracing import concerns, drawn
 from reference_impl.interface import Op
-from reference_impl.reference import ReferenceImplementation
 from reference_impl.rules import RULES, Severity
 
 ON_TEXT = {key for key in LAWS if key.startswith("TXT-")}
@@ -30,8 +29,7 @@ REFUSALS = {key for key, law in LAWS.items() if law.area == "CFG" and law.id >= 
 
 @pytest.mark.parametrize("key", sorted(LAWS.keys() - ON_TEXT))
 def test_law_holds_for_the_reference(key: str) -> None:
-    law, reference = LAWS[key], ReferenceImplementation()
-    reference.policies = reference.policies.declaring(law.policy)
+    law, reference = LAWS[key], reference_for(LAWS[key])
     for inputs in drawn(key, SEARCH):
         outcome = law.replay(reference, inputs)
         assert outcome.verdict is Verdict.PASSED, outcome.message

@@ -17,8 +17,8 @@ from conformance.isolation import Imported, quiet
 from conformance.targets.megatron_bridge import boundaries, dataset, offline, places, real_text, step
 from conformance.targets.megatron_bridge import config as configuration
 from conformance.targets.megatron_bridge import rows as packed_files
-from conformance.targets.megatron_bridge.modules import bridge
 from conformance.targets.megatron_bridge.workspace import Workspace
+from conformance.targets.modules import bridge
 from reference_impl.batches import (
     BoundaryMetadata,
     CollateSpec,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import bridge, core, flat_integers, to_tensor, torch
+from conformance.targets.modules import bridge, core, flat_integers, to_tensor, torch
 from reference_impl.batches import AnyArray, BoundaryMetadata, Layout, SequenceParams
 from reference_impl.documents import IntArray
 from reference_impl.errors import NotSupported

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from conformance.targets.megatron_bridge.modules import bridge, torch
 from conformance.targets.megatron_bridge.places import Part, part
+from conformance.targets.modules import bridge, torch
 from reference_impl.config import CudaGraph, DatasetKind, ModelFamily, TrainingConfig, Validation
 from reference_impl.errors import Inexpressible, NotSupported
 

@@ -16,10 +16,10 @@ from unittest import mock
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import bridge, to_tensor, torch
 from conformance.targets.megatron_bridge.places import Part, part, place
 from conformance.targets.megatron_bridge.rows import from_record, read_rows
 from conformance.targets.megatron_bridge.tokenizer import TokenIds
+from conformance.targets.modules import bridge, to_tensor, torch
 from reference_impl.documents import (
     Algorithm,
     Bins,

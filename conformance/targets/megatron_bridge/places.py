@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from conformance.targets.megatron_bridge.modules import bridge
+from conformance.targets.modules import bridge
 from reference_impl.errors import NotSupported
 
 

@@ -11,9 +11,9 @@ from unittest import mock
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import bridge
 from conformance.targets.megatron_bridge.places import Part, has, part, place
 from conformance.targets.megatron_bridge.tokenizer import TokenIds
+from conformance.targets.modules import bridge
 from reference_impl.documents import PackedRow
 from reference_impl.errors import NotSupported
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from conformance.targets.megatron_bridge import config
-from conformance.targets.megatron_bridge.modules import bridge, flat_integers, to_tensor
 from conformance.targets.megatron_bridge.places import Part, packs_in_collator, part
+from conformance.targets.modules import bridge, flat_integers, to_tensor
 from reference_impl.batches import Layout, PaddedBatch, Parallelism, ThdBatch
 from reference_impl.config import TrainingConfig
 from reference_impl.errors import Inexpressible

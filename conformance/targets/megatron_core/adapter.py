@@ -11,16 +11,17 @@ import numpy as np
 
 from conformance.isolation import ABSENT, has_transformer_engine, quiet
 from conformance.targets.megatron_bridge import boundaries
-from conformance.targets.megatron_bridge.modules import core, flat_integers, to_tensor, torch
 from conformance.targets.megatron_core import roll, rope, schedule
+from conformance.targets.modules import core, flat_integers, to_tensor
+from conformance.targets.package import Package
 from reference_impl.batches import Layout
 from reference_impl.documents import IntArray
 from reference_impl.errors import Inexpressible, NotSupported
-from reference_impl.interface import Implementation, Op
+from reference_impl.interface import Op
 from reference_impl.ranks import Borders, Group, RotaryMode
 
 
-class MegatronCore(Implementation):
+class MegatronCore(Package):
     """The Megatron-Core on this machine's import path.
 
     Slicing for context parallelism needs a kernel of TransformerEngine, and is not supported without a GPU.
@@ -38,17 +39,6 @@ class MegatronCore(Implementation):
                     sys.modules[name] = None  # pyright: ignore[reportArgumentType]  (the way to bar an import)
             importlib.import_module("megatron.core")
             self._merge: Any = getattr(core("utils"), "_merge_cu_seqlens_across_micro_batch", None)
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Releases of what is measured, as the imported code states them."""
-        stated = str(core("package_info").__version__).partition("+")[0]
-        return {self.name: stated, "torch": str(torch().__version__)}
-
-    @property
-    def stand_ins(self) -> tuple[str, ...]:
-        """Nothing is stood in for."""
-        return ()
 
     @override
     def operations(self) -> frozenset[Op]:
@@ -103,6 +93,11 @@ class MegatronCore(Implementation):
     @quiet()
     def schedule(self, lengths: IntArray, ranks: int, limit: int) -> tuple[Group, ...]:
         return schedule.schedule(lengths, ranks, limit)
+
+    @override
+    def _release(self) -> str:
+        """As the imported code states it; metadata of an installed release may be of another one."""
+        return str(core("package_info").__version__).partition("+")[0]
 
     def _merged(self, rows: Sequence[IntArray], width: int) -> IntArray:
         """Rows filled up with their width, as the data set fills them, then merged."""

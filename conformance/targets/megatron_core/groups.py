@@ -12,7 +12,7 @@ from queue import Queue
 from typing import Any
 from unittest import mock
 
-from conformance.targets.megatron_bridge.modules import torch
+from conformance.targets.modules import torch
 
 PATIENCE = 60
 """Seconds that a rank waits for another one's tensor before the run counts as stuck."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import core, flat_integers, to_tensor
 from conformance.targets.megatron_core.groups import Group, on_all_ranks
+from conformance.targets.modules import core, flat_integers, to_tensor
 from reference_impl.batches import Layout
 from reference_impl.context_parallel import partition
 from reference_impl.documents import IntArray

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import core, to_tensor
 from conformance.targets.megatron_core.groups import Group
+from conformance.targets.modules import core, to_tensor
 from reference_impl.batches import Layout
 from reference_impl.documents import IntArray
 from reference_impl.errors import Inexpressible

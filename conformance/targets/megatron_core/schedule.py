@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.targets.megatron_bridge.modules import core
 from conformance.targets.megatron_core.groups import Group as ProcessGroup
+from conformance.targets.modules import core
 from reference_impl.documents import IntArray
 from reference_impl.ranks import Assignment, Group
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Sequence
 from typing import ClassVar, override
 
 import numpy as np
 
 from conformance.isolation import quiet
-from conformance.targets.megatron_bridge.modules import to_tensor, torch
+from conformance.targets.modules import to_tensor, torch
 from conformance.targets.nemo_automodel import collating, importing, packing
+from conformance.targets.package import Package
 from reference_impl.batches import CollateSpec, Layout, ThdBatch
 from reference_impl.documents import (
     Algorithm,
@@ -23,14 +23,13 @@ from reference_impl.documents import (
     PackedRow,
     PackSpec,
 )
-from reference_impl.interface import Implementation
 from reference_impl.policies import Policies
 
 DECLARED = Policies(overlong=(Overlong.DROP, Overlong.REJECT))
 """What NeMo AutoModel declares: an over-long document is dropped or refused, as ``drop_long_samples`` says."""
 
 
-class NemoAutomodel(Implementation):
+class NemoAutomodel(Package):
     """The NeMo AutoModel on this machine's import path, without its models.
 
     Raises:
@@ -38,21 +37,12 @@ class NemoAutomodel(Implementation):
     """
 
     name: ClassVar[str] = "nemo-automodel"
+    beside: ClassVar[tuple[str, ...]] = ("transformers", "datasets")
+    stand_ins: ClassVar[tuple[str, ...]] = (f"{importing.ROOT} but its packing",)
     policies = DECLARED
 
     def __init__(self) -> None:
         importing.activate()
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Releases of what is measured."""
-        beside = {name: importlib.metadata.version(name) for name in ("transformers", "datasets")}
-        return {self.name: importlib.metadata.version(self.name), "torch": str(torch().__version__), **beside}
-
-    @property
-    def stand_ins(self) -> tuple[str, ...]:
-        """What is stood in for: all but the files of its packing."""
-        return (f"{importing.ROOT} but its packing",)
 
     @override
     @quiet()

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import flat_integers
+from conformance.targets.modules import flat_integers
 from conformance.targets.nemo_automodel import importing
-from conformance.targets.nemo_automodel.samples import IGNORED, sample_of, targets
+from conformance.targets.nemo_automodel.samples import sample_of, targets
 from reference_impl.batches import CollateSpec, Layout, ThdBatch
 from reference_impl.documents import PackedRow
 from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.in_batch import IGNORED_LABEL
 
 
 def collate(rows: Sequence[PackedRow], indices: Sequence[int], spec: CollateSpec) -> tuple[ThdBatch, ...]:
@@ -77,7 +78,7 @@ def _stream(found: Mapping[str, Any], eos_id: int) -> ThdBatch:
     return ThdBatch(
         tokens=tokens,
         labels=targets(tokens, labels, ends, eos_id),
-        loss_mask=(labels != IGNORED).astype(np.float64),
+        loss_mask=(labels != IGNORED_LABEL).astype(np.float64),
         position_ids=positions,
         layout=Layout(valid=valid, padded=padded),
         max_seqlen=int(found["max_seqlen"]),

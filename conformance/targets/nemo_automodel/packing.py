@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from conformance.targets.nemo_automodel import importing
-from conformance.targets.nemo_automodel.samples import IGNORED, sample_of, targets
+from conformance.targets.nemo_automodel.samples import sample_of, targets
 from reference_impl.documents import Algorithm, Bins, Document, IntArray, Overlong, PackedDataset, PackedRow, PackSpec
 from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.in_batch import IGNORED_LABEL
 from reference_impl.one_document import trainable
 
 OWN = Algorithm.SHORTEST_PACK_FIRST
@@ -75,6 +76,6 @@ def _row(pack: Mapping[str, Any], eos_id: int) -> PackedRow:
     stored = np.diff(behind, prepend=0) + 1
     return PackedRow(
         tokens=np.insert(tokens, behind, follow[ends]),
-        loss_mask=np.insert(labels != IGNORED, behind, np.False_),
+        loss_mask=np.insert(labels != IGNORED_LABEL, behind, np.False_),
         starts=np.cumsum(stored) - stored,
     )

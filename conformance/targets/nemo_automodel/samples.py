@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from reference_impl.documents import BoolArray, IntArray
-
-IGNORED = -100
-"""The label that has no loss."""
+from reference_impl.in_batch import IGNORED_LABEL
 
 
 def sample_of(tokens: IntArray, trained: BoolArray | None) -> dict[str, Any]:
@@ -31,4 +29,4 @@ def targets(tokens: IntArray, labels: IntArray, ends: IntArray, eos_id: int) -> 
     """Labels (T,) with values in place of ignored ones; ``ends`` are slots whose successor is another segment's."""
     following = np.append(tokens[1:], eos_id)[: len(tokens)]
     following[ends] = eos_id
-    return np.where(labels == IGNORED, following, labels)
+    return np.where(labels == IGNORED_LABEL, following, labels)

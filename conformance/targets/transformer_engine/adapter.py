@@ -11,12 +11,12 @@ from unittest import mock
 import numpy as np
 
 from conformance.isolation import quiet
-from conformance.targets.megatron_bridge.modules import flat_integers, to_tensor, torch
+from conformance.targets.modules import flat_integers, to_tensor, torch
+from conformance.targets.package import Package
 from conformance.targets.transformer_engine import importing
 from reference_impl.batches import Layout, ThdBatch
 from reference_impl.documents import IntArray
 from reference_impl.errors import Inexpressible
-from reference_impl.interface import Implementation
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class _Group:
     rank: int
 
 
-class TransformerEngine(Implementation):
+class TransformerEngine(Package):
     """The TransformerEngine on this machine's import path, without its kernels.
 
     Raises:
@@ -35,19 +35,10 @@ class TransformerEngine(Implementation):
     """
 
     name: ClassVar[str] = "transformer-engine"
+    stand_ins: ClassVar[tuple[str, ...]] = ("transformer_engine_torch", "transformer_engine but context_parallel.py")
 
     def __init__(self) -> None:
         self._helpers = importing.helpers()
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Releases of what is measured."""
-        return {self.name: importing.version(), "torch": str(torch().__version__)}
-
-    @property
-    def stand_ins(self) -> tuple[str, ...]:
-        """What is stood in for: all but the helpers' own file."""
-        return ("transformer_engine_torch", "transformer_engine but context_parallel.py")
 
     @override
     @quiet()

@@ -8,7 +8,6 @@ is; its parent packages are empty, and what it imports is stood in for, so that 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import sys
 from typing import Any
@@ -34,8 +33,3 @@ def helpers() -> Any:
     empty_packages.activate(ROOTS, REAL)
     with quiet():
         return importlib.import_module(HELPERS)
-
-
-def version() -> str:
-    """Release of the TransformerEngine on the import path."""
-    return importlib.metadata.version("transformer-engine")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, override
@@ -11,12 +10,13 @@ from typing import Any, ClassVar, override
 import numpy as np
 
 from conformance.isolation import quiet
-from conformance.targets.megatron_bridge.modules import flat_integers, torch
+from conformance.targets.modules import flat_integers
+from conformance.targets.package import Package
 from conformance.targets.trl import collating, packing
 from reference_impl.batches import CollateSpec, Layout, ThdBatch
 from reference_impl.documents import Algorithm, Bins, Document, IntArray, Overlong, PackedDataset, PackedRow, PackSpec
 from reference_impl.errors import Inexpressible, NotSupported
-from reference_impl.interface import Implementation, Op
+from reference_impl.interface import Op
 from reference_impl.policies import Boundaries, PadPositions, Policies
 
 DECLARED = Policies(
@@ -27,7 +27,7 @@ DECLARED = Policies(
 """What TRL declares: packing truncates, or splits when asked to; padding has position 0."""
 
 
-class Trl(Implementation):
+class Trl(Package):
     """The TRL on this machine's import path.
 
     Raises:
@@ -35,6 +35,7 @@ class Trl(Implementation):
     """
 
     name: ClassVar[str] = "trl"
+    beside: ClassVar[tuple[str, ...]] = ("transformers", "datasets")
     policies = DECLARED
 
     def __init__(self) -> None:
@@ -42,17 +43,6 @@ class Trl(Implementation):
         with quiet():
             importlib.import_module("datasets").disable_progress_bars()
             self._positions: Any = getattr(collating.collator(), "get_position_ids_from_packed_seq_lengths", None)
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Releases of what is measured."""
-        beside = {name: importlib.metadata.version(name) for name in ("transformers", "datasets")}
-        return {self.name: importlib.metadata.version("trl"), "torch": str(torch().__version__), **beside}
-
-    @property
-    def stand_ins(self) -> tuple[str, ...]:
-        """Nothing is stood in for."""
-        return ()
 
     @override
     def operations(self) -> frozenset[Op]:

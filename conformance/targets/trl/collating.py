@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.targets.megatron_bridge.modules import flat_integers
-from conformance.targets.trl.packing import IGNORED
+from conformance.targets.modules import flat_integers
 from properties.claims import holds
 from reference_impl.batches import CollateSpec, Layout, ThdBatch
 from reference_impl.documents import IntArray, PackedRow
 from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.in_batch import IGNORED_LABEL
 
 LARGEST = 2**20
 """Slots of a stream; the collator makes tensors of all of them."""
@@ -62,7 +62,7 @@ def _collated(row: PackedRow, spec: CollateSpec) -> ThdBatch:
     example: dict[str, Any] = {"input_ids": row.tokens.tolist(), "seq_lengths": _lengths(row).tolist()}
     if spec.answer_only_loss:  # without labels, TRL takes every token for one
         targets = np.insert(row.loss_mask[:-1], 0, np.False_)
-        example["labels"] = np.where(targets, row.tokens, IGNORED).tolist()
+        example["labels"] = np.where(targets, row.tokens, IGNORED_LABEL).tolist()
     # One multiple of all slots is the width; every document has a slot more than at run time.
     wide = spec.width + len(row.starts) if spec.pad_to_width else None
     found = stream([example], spec.eos_id, wide)
@@ -94,13 +94,13 @@ def _runtime(found: Mapping[str, Any], documents: int) -> ThdBatch:
     tokens, labels, positions = (flat_integers(found[name]) for name in ("input_ids", "labels", "position_ids"))
     bounds, longest = boundaries(found)
     last = bounds[1:][bounds[1:] <= documents] - 1
-    target = np.append(labels[1:], IGNORED)
-    holds((target[last] == IGNORED).all(), "the last token of a document has no target", got=labels.tolist())
+    target = np.append(labels[1:], IGNORED_LABEL)
+    holds((target[last] == IGNORED_LABEL).all(), "the last token of a document has no target", got=labels.tolist())
     kept = np.ones(len(tokens), dtype=np.bool_)
     kept[last] = False
     # An ignored label has no value: the token that the stream itself holds next stands in.
-    target = np.where(target == IGNORED, np.append(tokens[1:], tokens[-1:]), target)
-    weights = (np.append(labels[1:], IGNORED) != IGNORED).astype(np.float64)
+    target = np.where(target == IGNORED_LABEL, np.append(tokens[1:], tokens[-1:]), target)
+    weights = (np.append(labels[1:], IGNORED_LABEL) != IGNORED_LABEL).astype(np.float64)
     in_front = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)])
     padded = in_front[bounds]
     return ThdBatch(

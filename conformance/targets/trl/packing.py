@@ -16,10 +16,8 @@ import numpy as np
 
 from reference_impl.documents import Algorithm, Bins, Document, IntArray, Overlong, PackedDataset, PackedRow, PackSpec
 from reference_impl.errors import Inexpressible, NotSupported
+from reference_impl.in_batch import IGNORED_LABEL
 from reference_impl.one_document import trainable
-
-IGNORED = -100
-"""The label that has no loss, in TRL and in ``torch.nn.CrossEntropyLoss``."""
 
 ALGORITHMS = {"bfd": Algorithm.BEST_FIT_DECREASING, "ffd": Algorithm.FIRST_FIT_DECREASING}
 """TRL's names; up to 0.19 it says first fit decreasing."""
@@ -114,14 +112,14 @@ def _packed(columns: Mapping[str, Any], width: int, name: str, **map_kwargs: int
 
 def _labels(document: Document) -> IntArray:
     wanted = trainable(document)
-    return document.tokens if wanted is None else np.where(wanted, document.tokens, IGNORED)
+    return document.tokens if wanted is None else np.where(wanted, document.tokens, IGNORED_LABEL)
 
 
 def _row(packed: Mapping[str, Any]) -> PackedRow:
     """A row as a packed file holds it: the mask of a label moves to the slot before it, inside its document."""
     lengths = np.array(packed["seq_lengths"], dtype=np.int64)
     starts = np.cumsum(lengths) - lengths
-    trained = np.array(packed["labels"], dtype=np.int64) != IGNORED
+    trained = np.array(packed["labels"], dtype=np.int64) != IGNORED_LABEL
     trained[starts[lengths > 0]] = False
     tokens = np.array(packed["input_ids"], dtype=np.int64)
     return PackedRow(tokens, loss_mask=np.append(trained[1:], np.False_), starts=starts)
