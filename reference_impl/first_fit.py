@@ -22,7 +22,7 @@ import numpy as np
 
 from reference_impl.documents import IntArray
 
-Placement = Callable[[IntArray, int], IntArray]
+Placement = Callable[[IntArray, int, Any], IntArray]
 Grouping = Callable[[IntArray, IntArray], tuple[IntArray, IntArray]]
 
 COMPILED_FROM = 100_000
@@ -43,8 +43,10 @@ def grouped_first_fit(lengths: IntArray, capacity: int) -> tuple[IntArray, IntAr
         lengths: (n,) int64, each from 0 to ``capacity``.
         capacity: slots of one bin, below 2**63.
     """
-    place, group = compiled() if lengths.size >= COMPILED_FROM else (place_first_fit, group_by_bin)
-    return group(lengths, place(lengths, capacity))
+    if lengths.size < COMPILED_FROM:
+        return group_by_bin(lengths, place_first_fit(lengths, capacity))
+    place, group = compiled()
+    return group(lengths, place(lengths, capacity, np.uint64(1)))
 
 
 @cache
@@ -55,34 +57,38 @@ def compiled() -> tuple[Placement, Grouping]:
     return compile_(place_first_fit), compile_(group_by_bin)
 
 
-def place_first_fit(lengths: IntArray, capacity: int) -> IntArray:
-    """Bin of each length (n,) int64, in the part of Python that numba compiles."""
+def place_first_fit(lengths: IntArray, capacity: int, one: Any = 1) -> IntArray:
+    """Bin of each length (n,) int64, in the part of Python that numba compiles.
+
+    Nodes are numbered in the type of ``one``: machine code looks at every signed index for being negative, and is
+    twice as fast with unsigned ones.
+    """
     bin_of = np.empty(lengths.size, dtype=np.int64)
-    n_leaves = 1
+    n_leaves = one
+    n_open = one - one
     most_free = np.full(2, capacity, dtype=np.int64)
-    n_open = 0
     for position in range(lengths.size):
         length = lengths[position]
         if n_open == n_leaves:
-            taller = np.full(4 * n_leaves, capacity, dtype=np.int64)
-            width = n_leaves
+            width = int(n_leaves)
+            taller = np.full(4 * width, capacity, dtype=np.int64)
             while width:  # every level of the tree becomes the left half of the level below it
                 taller[2 * width : 3 * width] = most_free[width : 2 * width]
                 width //= 2
             most_free = taller
-            n_leaves *= 2
-        node = 1
+            n_leaves += n_leaves
+        node = one
         while node < n_leaves:
-            node *= 2
+            node += node
             if most_free[node] < length:
-                node += 1
+                node += one
         bin_of[position] = node - n_leaves
-        n_open = max(n_open, node - n_leaves + 1)
+        n_open = max(n_open, node - n_leaves + one)
         free = most_free[node] - length
         most_free[node] = free
-        while node > 1:
-            free = max(free, most_free[node ^ 1])
-            node //= 2
+        while node > one:
+            free = max(free, most_free[node ^ one])
+            node >>= one
             if most_free[node] == free:
                 break
             most_free[node] = free

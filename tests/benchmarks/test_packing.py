@@ -63,7 +63,7 @@ def test_first_fit_of_a_million_lengths(benchmark: BenchmarkFixture, bridge: Any
     """Identical bins; the ratio is in the benchmark's extra information."""
     lengths = log_normal(LENGTHS, 5.5, 1.0)
     place, group = compiled()
-    group(WARM, place(WARM, CAPACITY))
+    group(WARM, place(WARM, CAPACITY, np.uint64(1)))
     flat = benchmark.pedantic(flat_first_fit, (lengths, CAPACITY), rounds=5, warmup_rounds=1)
     ours = min(cpu_seconds(lambda: flat_first_fit(lengths, CAPACITY))[0] for _ in range(5))
     theirs, bins = cpu_seconds(lambda: bridge.assign_bins(lengths, CAPACITY, Algorithm.FIRST_FIT, 0))

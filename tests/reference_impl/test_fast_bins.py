@@ -76,14 +76,14 @@ def test_compiled_first_fit_is_the_python_it_was_made_from() -> None:
     known = [(np.array(lengths, dtype=np.int64), capacity) for lengths, capacity in ADVERSARIAL.values()]
     for lengths, capacity in (*drawn, *known):
         bin_of = place_first_fit(lengths, capacity)
-        np.testing.assert_array_equal(place(lengths, capacity), bin_of)
+        np.testing.assert_array_equal(place(lengths, capacity, np.uint64(1)), bin_of)
         for found, expected in zip(group(lengths, bin_of), group_by_bin(lengths, bin_of), strict=True):
             np.testing.assert_array_equal(found, expected)
 
 
 def test_many_lengths_are_placed_by_compiled_code_and_few_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The size decides, so that a small packing never waits for a compiler."""
-    in_one_bin = (lambda lengths, _capacity: np.zeros_like(lengths), group_by_bin)
+    in_one_bin = (lambda lengths, _capacity, _one: np.zeros_like(lengths), group_by_bin)
     monkeypatch.setattr(first_fit, "compiled", lambda: in_one_bin)
     few = np.ones(first_fit.COMPILED_FROM - 1, dtype=np.int64)
     many = np.ones(first_fit.COMPILED_FROM, dtype=np.int64)
