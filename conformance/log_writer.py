@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ class LogWriter:
         self.started = time.perf_counter()
         self.planned = 0
         self.logged = 0
-        self.laws = {f"{law.check.__module__.rpartition('.')[2]}.py::{law.check.__name__}": law for law in _laws()}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Without xdist."""
@@ -54,7 +54,7 @@ class LogWriter:
         if self.logged < self.planned:
             return
         section = events.read(self.path)[-1]
-        unknown = self.known.unknown(catalogue())
+        unknown = self.known.unknown(catalogue()) if self.known.deviations else ()
         footer = Footer(
             finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - self.started, 2),
@@ -74,7 +74,7 @@ class LogWriter:
         for suite in SUITES:
             if file == suite.file_name:
                 return self._pass_target(suite.name, test, report)
-        law = self.laws.get(f"{file}::{test}")
+        law = _laws_by_test().get(f"{file}::{test}")
         return self._accident(law, report) if law else None
 
     def _pass_target(self, suite: str, test: str, report: pytest.TestReport) -> PassTarget:
@@ -107,8 +107,10 @@ class LogWriter:
         )
 
 
-def _laws() -> Sequence[Law]:
-    return tuple(catalogue().values())
+@cache
+def _laws_by_test() -> Mapping[str, Law]:
+    """Only once something went wrong: the process that writes the log need not load a law for that."""
+    return {f"{law.check.__module__.rpartition('.')[2]}.py::{law.check.__name__}": law for law in catalogue().values()}
 
 
 def _last_words(report: pytest.TestReport) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from conformance import doctor
+from conformance.cli import app
 from conformance.machine import Device, Machine, Needs, missing
 from conformance.suites import SUITES
 
@@ -22,11 +22,8 @@ FULL = Machine(
 CHECKOUT = Path(__file__).parents[2]
 
 
-def packproof(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-c", "from conformance.cli import main; main()", "doctor", *arguments],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+def packproof(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["doctor", *arguments])
 
 
 def test_an_empty_machine_runs_only_what_needs_nothing() -> None:
@@ -69,7 +66,7 @@ def test_suites_name_files_that_exist_and_tests_that_belong_to_them() -> None:
 def test_json_holds_the_machine_and_every_finding() -> None:
     """For whoever schedules suites over machines."""
     result = packproof("--format", "json")
-    assert result.returncode == 0, result.stderr
+    assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert {"devices", "ranks", "packages", "unusable"} <= set(told["machine"])
     assert len(told["findings"]) == len(doctor.examine(EMPTY))
@@ -78,12 +75,12 @@ def test_json_holds_the_machine_and_every_finding() -> None:
 def test_text_ends_with_a_count() -> None:
     """Exit code 0, whatever is missing: a diagnosis is no failure."""
     result = packproof()
-    assert result.returncode == 0, result.stderr
+    assert result.exit_code == 0, result.output
     assert result.stdout.strip().splitlines()[-1].endswith("run here")
 
 
 def test_an_unknown_format_is_a_usage_error() -> None:
     """With the way out."""
     result = packproof("--format", "xml")
-    assert result.returncode == 2
+    assert result.exit_code == 2
     assert "choose text or json" in result.stderr

@@ -30,6 +30,7 @@ def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_skeleton_passes_as_written_and_fails_once_it_is_wrong(folder: Path) -> None:
     """The test that comes with it is a real one: it catches a mistake in the adapter."""
     assert CliRunner().invoke(app, ["init"]).exit_code == ExitCode.OK

@@ -252,6 +252,7 @@ def test_errors_are_raised_as_they_were(tmp_path: Path) -> None:
         Recording(tmp_path).histogram(np.array([3]), 2)
 
 
+@pytest.mark.slow
 def test_run_takes_a_recording_for_a_target(tmp_path: Path) -> None:
     """With a report like any other target; a wrong answer is a new deviation."""
     recorded(museum()["MB-02"].implementation(), tmp_path / "recorded", "CPX-003")

@@ -70,6 +70,7 @@ def test_equal_seeds_draw_equal_examples() -> None:
     assert len(seen) > 1
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_examples_beside_any_modules(tmp_path: Path) -> None:
     """Hypothesis would draw some of the numbers that modules in the current folder are full of."""
     (tmp_path / "full_of_numbers.py").write_text("".join(f"x{number} = {number}\n" for number in range(1000, 1400)))
