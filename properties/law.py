@@ -19,7 +19,7 @@ import sys
 import time
 import typing
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -215,6 +215,7 @@ class Law:
         *,
         profile: settings | None = None,
         run_seed: int = 0,
+        inputs: Sequence[Inputs] | None = None,
     ) -> Outcome:
         """Search for a counterexample.
 
@@ -222,6 +223,7 @@ class Law:
             implementation: what is measured.
             profile: Hypothesis settings; by default those of the loaded profile.
             run_seed: shifts the draws; the same seed gives the same examples.
+            inputs: what ``draw`` gave, of this law or of one with the same strategies, to be tried instead.
         """
         missing = self.needs - implementation.operations()
         if missing:
@@ -235,7 +237,10 @@ class Law:
         watched = Watched(implementation)
         started = time.perf_counter()
         try:
-            self._search(watched, tally, chosen, run_seed)
+            if inputs is None:
+                self._search(watched, tally, chosen, run_seed)
+            for given_inputs in inputs or ():
+                self._example(watched, tally, copy.deepcopy(dict(given_inputs)), given_inputs)
             outcome = self._passed(tally, chosen.max_examples)
         except _Stop as stop:
             outcome = stop.outcome

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
 
 from properties.claims import is_deliberate, same
 from properties.law import law
 from properties.segments import ALIGNMENT_PADDING, TWO_ROWS, at_content, at_padding, pick, real_tokens
 from properties.strategies.batches import (
+    ROW_MULTIPLES,
     left_padded,
     pad_ids,
     right_padded,
@@ -25,7 +25,6 @@ from reference_impl.policies import Order, PadPositions, PadTokens
 
 NEEDS = {Op.PACK_IN_BATCH}
 IGNORED_LABEL = -100
-MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
 
 
 def _real(values: AnyArray | None, batch: PaddedBatch, pad_id: int) -> AnyArray | None:
@@ -71,7 +70,7 @@ def _keeps_real_tokens_or_refuses(
     activity=TWO_ROWS,
     policy=Order.KEPT,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_every_real_token_is_packed_once_and_in_order(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -87,7 +86,7 @@ def test_every_real_token_is_packed_once_and_in_order(
     sources=("MB-18", "S22", "P-PERM"),
     activity=TWO_ROWS,
 )
-@given(batch=left_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=left_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_tokens_behind_left_padding_are_packed(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -103,7 +102,7 @@ def test_tokens_behind_left_padding_are_packed(
     sources=("S22", "P-PERM"),
     activity=TWO_ROWS,
 )
-@given(batch=with_holes(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_holes(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_tokens_around_a_hole_are_packed(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -119,7 +118,7 @@ def test_tokens_around_a_hole_are_packed(
     sources=("MB-17", "S22", "P-VALUE"),
     activity=TWO_ROWS,
 )
-@given(batch=with_trailing_pad_tokens(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_trailing_pad_tokens(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_mask_is_believed_over_token_values(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -139,7 +138,7 @@ def test_mask_is_believed_over_token_values(
     sources=("MB-17", "P-VALUE"),
     activity=TWO_ROWS,
 )
-@given(batch=with_littered_padding(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_littered_padding(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_padding_is_what_the_mask_says(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -155,7 +154,7 @@ def test_padding_is_what_the_mask_says(
     sources=("P-VALUE", "P-PERM", "S33"),
     activity=TWO_ROWS,
 )
-@given(batch=with_inner_pad_tokens(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_inner_pad_tokens(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_inner_tokens_equal_to_the_pad_id_are_packed(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -176,7 +175,7 @@ def _up_to_last_other(tokens: IntArray, pad_id: int) -> BoolArray:
     sources=("P-ALIGN", "I7"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_labels_follow_their_tokens(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -193,7 +192,7 @@ def test_labels_follow_their_tokens(
     sources=("P-MASK", "I7"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_loss_weights_follow_their_tokens(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -210,7 +209,7 @@ def test_loss_weights_follow_their_tokens(
     sources=("P-POS", "HF-01", "I7"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_positions_follow_their_tokens(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -231,7 +230,7 @@ def test_positions_follow_their_tokens(
     activity=ALIGNMENT_PADDING,
     policy=PadTokens.PAD_ID,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_alignment_padding_holds_the_pad_id(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -248,7 +247,7 @@ def test_alignment_padding_holds_the_pad_id(
     sources=("P-ALIGN", "I19", "RL-01"),
     activity=ALIGNMENT_PADDING,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_alignment_padding_has_no_target(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -265,7 +264,7 @@ def test_alignment_padding_has_no_target(
     sources=("P-MASK", "RL-01"),
     activity=ALIGNMENT_PADDING,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_alignment_padding_weighs_nothing(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -283,7 +282,7 @@ def test_alignment_padding_weighs_nothing(
     activity=ALIGNMENT_PADDING,
     policy=PadPositions.RUN_ON,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_positions_run_on_through_alignment_padding(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:

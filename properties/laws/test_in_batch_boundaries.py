@@ -22,13 +22,12 @@ from properties.segments import (
     slots_per_segment,
     true_entries,
 )
-from properties.strategies.batches import pad_ids, right_padded, with_empty_rows, with_only_empty_rows
+from properties.strategies.batches import ROW_MULTIPLES, pad_ids, right_padded, with_empty_rows, with_only_empty_rows
 from reference_impl.batches import AnyArray, PaddedBatch, ThdBatch
 from reference_impl.interface import Implementation, Op
 from reference_impl.policies import Boundaries, EmptyRow
 
 NEEDS = {Op.PACK_IN_BATCH}
-MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
 
 
 # Boundaries ----------------------------------------------------------------------------------------------------------
@@ -41,7 +40,7 @@ MULTIPLE = st.sampled_from((1, 2, 4, 8, 6))
     sources=("I19", "P-PADDED", "MB-17"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_every_row_is_padded_to_the_next_multiple(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -58,7 +57,7 @@ def test_every_row_is_padded_to_the_next_multiple(
     sources=("P-BOUND", "P-PERM", "TR-02"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_every_segment_begins_with_the_tokens_of_one_row(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -78,7 +77,7 @@ def test_every_segment_begins_with_the_tokens_of_one_row(
     sources=("P-BOUND", "ML-05"),
     activity=ALIGNMENT_PADDING,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_boundaries_end_at_the_end_of_every_array(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -98,7 +97,7 @@ def test_boundaries_end_at_the_end_of_every_array(
     activity=ALIGNMENT_PADDING,
     policy=Boundaries.SLOTS_AND_VALID,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_boundaries_tell_real_tokens_from_padding(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -115,7 +114,7 @@ def test_boundaries_tell_real_tokens_from_padding(
     sources=("P-MAXSEQ",),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_longest_segment_is_measured_in_slots(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -125,7 +124,7 @@ def test_longest_segment_is_measured_in_slots(
 
 
 @law("INB-013", needs=NEEDS, harm="the kernel refuses the boundaries", sources=("P-BOUND", "B10"))
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_raw_boundaries_are_32_bit(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -142,7 +141,7 @@ def test_raw_boundaries_are_32_bit(
     sources=("P-BOUND", "P-MAXSEQ", "P-STAGE"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_raw_boundaries_are_those_of_the_segments(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -159,7 +158,7 @@ def test_raw_boundaries_are_those_of_the_segments(
 
 
 @law("INB-014", needs=NEEDS, harm="pipeline stages without a loss crash", sources=("MB-21", "B3b", "P-TOTAL"))
-@given(batch=right_padded(labels="never"), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(labels="never"), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_absent_labels_stay_absent(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -176,7 +175,7 @@ def test_absent_labels_stay_absent(
     sources=("S22", "P-TOTAL"),
     policy=EmptyRow.LEFT_OUT,
 )
-@given(batch=with_empty_rows(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_empty_rows(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_empty_rows_leave_no_trace(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -195,7 +194,7 @@ def test_empty_rows_leave_no_trace(
     sources=("VL-03", "S19", "P-TOTAL"),
     policy=EmptyRow.LEFT_OUT,
 )
-@given(batch=with_only_empty_rows(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_only_empty_rows(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_rows_that_are_all_empty_make_an_empty_stream(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -214,7 +213,7 @@ def test_rows_that_are_all_empty_make_an_empty_stream(
     sources=("S22", "P-TOTAL"),
     policy=EmptyRow.REFUSED,
 )
-@given(batch=with_empty_rows(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=with_empty_rows(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_empty_rows_are_refused_where_that_is_declared(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:
@@ -232,7 +231,7 @@ def test_empty_rows_are_refused_where_that_is_declared(
     sources=("P-EQUIV", "RL-01"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids(), more=st.integers(1, 5))
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids(), more=st.integers(1, 5))
 def test_width_of_the_batch_does_not_matter(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int, more: int
 ) -> None:
@@ -263,7 +262,7 @@ def _wider(batch: PaddedBatch, more: int, pad_id: int) -> PaddedBatch:
     sources=("P-EQUIV", "I9"),
     activity=TWO_ROWS,
 )
-@given(batch=right_padded(), multiple=MULTIPLE, pad_id=pad_ids())
+@given(batch=right_padded(), multiple=ROW_MULTIPLES, pad_id=pad_ids())
 def test_rows_are_packed_independently(
     implementation: Implementation, batch: PaddedBatch, multiple: int, pad_id: int
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ def _parts(masks: Masks, seed: int, untrained: float = 0.5) -> Parts:
     return tuple(LossPart(np.where(mask == 1, losses, untrained), mask) for mask, losses in drawn)
 
 
+@cache
 def masks(*, trained: bool = True) -> SearchStrategy[Masks]:
     """Loss masks of one to five parts of one to six slots.
 

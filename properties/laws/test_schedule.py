@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ WIDTHS = st.sampled_from((1, 2, 4, 8))
 """Numbers of ranks."""
 
 
+@cache
 def samples(*, zero: bool = False) -> SearchStrategy[tuple[IntArray, int, int]]:
     """Lengths, ranks and limit, such that every sample fits on all ranks together.
 
@@ -160,6 +163,7 @@ def test_ranks_of_a_sample_are_ascending(implementation: Implementation, samples
 Load = tuple[IntArray, int, int, int]
 
 
+@cache
 def loads() -> SearchStrategy[Load]:
     """Lengths, limit, CP size and replicas; as many samples as replicas, or a multiple of that."""
 

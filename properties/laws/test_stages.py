@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -23,6 +24,7 @@ NEEDS = {Op.PLACE_BATCH}
 CONTEXT = worlds()
 
 
+@cache
 def grids() -> SearchStrategy[Grid]:
     """One to four pipeline stages, one or two tensor ranks, and the CP size drawn beside the batch."""
     return st.builds(Grid, st.sampled_from((3, 1, 2, 4)), st.sampled_from((2, 1)), CONTEXT)

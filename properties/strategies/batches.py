@@ -43,6 +43,7 @@ _OPTIONAL: dict[Optional, tuple[bool, ...]] = {
 }
 
 
+@cache
 def thd_batches(
     layout: SearchStrategy[Layout] | None = None, *, labels: Optional = "always"
 ) -> SearchStrategy[ThdBatch]:
@@ -79,12 +80,17 @@ PAD_IDS = (0, 7, 151_643)
 Lengths = SearchStrategy[list[int]]
 
 
+ROW_MULTIPLES = st.sampled_from((1, 2, 4, 8, 6))
+"""What in-batch packing pads every row to a multiple of."""
+
+
 @cache
 def pad_ids() -> SearchStrategy[int]:
     """Pad ids, none of them equal to a real token unless a strategy says so; one draw per example."""
     return st.shared(st.sampled_from(PAD_IDS), key="pad id")
 
 
+@cache
 def parallelisms(
     *, context: tuple[int, ...] = (1, 2, 3, 4), sequence_parallel: tuple[bool, ...] = (False, True)
 ) -> SearchStrategy[Parallelism]:
@@ -97,6 +103,7 @@ def parallelisms(
     return st.sampled_from(sizes)
 
 
+@cache
 def right_padded(
     pad_id: SearchStrategy[int] | None = None, *, masked: Optional = "sometimes", labels: Optional = "always"
 ) -> SearchStrategy[PaddedBatch]:
@@ -110,39 +117,46 @@ def right_padded(
     return _batches(_right(_non_empty()), pad_id, masked, labels)
 
 
+@cache
 def with_littered_padding(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Right-padded rows with a padding mask, whose padding holds other tokens than the pad id."""
     return _batches(_right(_non_empty(), extra=(1, 2)), pad_id, "always", "always", litter=True)
 
 
+@cache
 def left_padded(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Non-empty rows, each with some padding on the left, and a padding mask that says so."""
     return _batches(_right(_non_empty(), extra=(1, 2)).map(_mirrored), pad_id, "always", "always")
 
 
+@cache
 def with_holes(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Right-padded rows, the first of which has padding between its real tokens, and a padding mask that says so."""
     rows = st.builds(_pierced, _right(_non_empty(at_least=3)), st.integers(1, 6))
     return _batches(rows, pad_id, "always", "always")
 
 
+@cache
 def with_empty_rows(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Right-padded rows of which at least one has no real token, and at least one has some."""
     lengths = st.lists(st.sampled_from([0, 3, 1, 0, 5]), min_size=2, max_size=4).filter(_mixed)
     return _batches(_right(lengths), pad_id, "sometimes", "always")
 
 
+@cache
 def with_only_empty_rows(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Rows of nothing but padding."""
     lengths = st.integers(1, 3).map(lambda rows: [0] * rows)
     return _batches(_right(lengths, extra=(1, 3)), pad_id, "sometimes", "always")
 
 
+@cache
 def with_trailing_pad_tokens(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Right-padded rows with a padding mask, whose last real tokens equal the pad id."""
     return _with_pad_tokens(_batches(_right(_non_empty()), pad_id, "always", "always"), pad_id, slice(-2, None))
 
 
+@cache
 def with_inner_pad_tokens(pad_id: SearchStrategy[int] | None = None) -> SearchStrategy[PaddedBatch]:
     """Right-padded rows without a padding mask, whose real tokens between the first and the last equal the pad id."""
     batch = _batches(_right(_non_empty(at_least=3)), pad_id, "never", "always")
@@ -154,6 +168,7 @@ def _non_empty(at_least: int = 1, most: int = 4) -> Lengths:
     return st.lists(st.sampled_from(range(at_least, 9)), min_size=1, max_size=most)
 
 
+@cache
 def _right(lengths: Lengths, extra: tuple[int, int] = (0, 2)) -> SearchStrategy[BoolArray]:
     """Where right-padded rows are real (B, S); S exceeds the longest row by ``extra``."""
     return st.builds(_real, lengths, st.integers(*extra))
@@ -271,6 +286,7 @@ class Form:
     has_batch_dimension: bool = False
 
 
+@cache
 def boundary_metadata(
     *,
     ends: tuple[End, ...] = ENDED,

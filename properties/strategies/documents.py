@@ -157,6 +157,7 @@ class Fit(StrEnum):
     OVERLONG = "beyond the limit"
 
 
+@cache
 @st.composite
 def paddings(draw: st.DrawFn, fit: Fit = Fit.BETWEEN, kind: Kind = PLAIN) -> Padding:
     """One document to pad or to truncate."""
@@ -187,6 +188,7 @@ def _draw_lengths_that(draw: st.DrawFn, fit: Fit, multiple: int) -> tuple[int, i
 # Documents and bins --------------------------------------------------------------------------------------------------
 
 
+@cache
 @st.composite
 def fillings(draw: st.DrawFn, kind: Kind = PLAIN, *, smallest: int = 1) -> tuple[tuple[Document, ...], Bins, int]:
     """Documents, bins that hold exactly their lengths, and the capacity."""
@@ -239,6 +241,7 @@ class _Sizes:
     max_length: int
 
 
+@cache
 @st.composite
 def packings(
     draw: st.DrawFn,

@@ -37,16 +37,19 @@ def worlds(at_least: int = 1) -> SearchStrategy[int]:
     return st.shared(st.sampled_from(sizes), key=f"CP size of at least {at_least}")
 
 
+@cache
 def ranks(world: SearchStrategy[int] | None = None) -> SearchStrategy[int]:
     """A rank of the CP size drawn beside it."""
     return _or_any(world).flatmap(lambda size: st.integers(0, size - 1))
 
 
+@cache
 def multiples() -> SearchStrategy[int]:
     """Alignments of segments, 1 (none) to 8."""
     return st.sampled_from(MULTIPLES)
 
 
+@cache
 def layouts(
     *,
     world: SearchStrategy[int] | None = None,
@@ -66,6 +69,7 @@ def layouts(
     return aligned.flatmap(lambda size: _layouts(size, padding, segments))
 
 
+@cache
 def lengths(*, zero: bool = False) -> SearchStrategy[IntArray]:
     """Valid lengths of one to six segments, before padding.
 
@@ -76,6 +80,7 @@ def lengths(*, zero: bool = False) -> SearchStrategy[IntArray]:
     return (st.builds(_with_zero, drawn, st.integers(0, MOST_SEGMENTS)) if zero else drawn).map(_as_array)
 
 
+@cache
 def layouts_with_zero_length_segments(
     *,
     world: SearchStrategy[int] | None = None,
@@ -88,11 +93,13 @@ def layouts_with_zero_length_segments(
     return st.builds(_scatter_zero_length_segments, others, borders)
 
 
+@cache
 def layouts_without_slots() -> SearchStrategy[Layout]:
     """Streams of no slot: no segment, or only segments of no slot."""
     return st.integers(0, 3).map(lambda segments: layout_of([0] * segments))
 
 
+@cache
 def layouts_beyond_int32(world: SearchStrategy[int] | None = None) -> SearchStrategy[Layout]:
     """Layouts whose boundaries exceed 32 bits; for operations that work on boundaries and not on slots."""
     return _or_any(world).map(_twice).flatmap(_layouts_beyond_int32)
@@ -101,6 +108,7 @@ def layouts_beyond_int32(world: SearchStrategy[int] | None = None) -> SearchStra
 Undivisible = Literal["no multiple of W", "odd multiple of W", "only the total is divisible"]
 
 
+@cache
 def undivisible_layouts(kind: Undivisible, world: SearchStrategy[int]) -> SearchStrategy[Layout]:
     """Layouts that cannot be cut into 2W chunks per segment, for CP sizes of at least 2.
 
@@ -112,12 +120,14 @@ def undivisible_layouts(kind: Undivisible, world: SearchStrategy[int]) -> Search
     return world.flatmap(lambda size: _undivisible(kind, size))
 
 
+@cache
 def decreasing_layouts(world: SearchStrategy[int] | None = None) -> SearchStrategy[Layout]:
     """Boundaries that fall once, all of them multiples of twice the CP size."""
     chunks = st.sampled_from(((2, -1, 1), (1, 1, -1), (3, -2)))
     return st.builds(_scaled, chunks, _or_any(world).map(_twice))
 
 
+@cache
 def layouts_not_from_zero(world: SearchStrategy[int] | None = None) -> SearchStrategy[Layout]:
     """Boundaries that start at a positive multiple of twice the CP size."""
     return st.builds(_shifted, layouts(world=world), _or_any(world).map(_twice))

@@ -2,12 +2,15 @@
 
 All lengths are runtime lengths (slots). ``parted`` lets a law take several inputs that fit each other. A part whose
 arguments change with every example is a function that takes ``draw``: Hypothesis would make and check a strategy anew.
+What is asked for twice is one strategy: laws that draw alike have the same ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -51,28 +54,24 @@ def parted[A, B](both: SearchStrategy[tuple[A, B]]) -> tuple[SearchStrategy[A], 
         @given(lengths=_lengths, capacity=_capacity)
         def test(lengths, capacity): ...  # no length exceeds the capacity
     """
-    once = st.shared(both)
-    return once.map(_first), once.map(_second)
+    return _part(both, 0), _part(both, 1)
 
 
 def parted3[A, B, C](
     all_three: SearchStrategy[tuple[A, B, C]],
 ) -> tuple[SearchStrategy[A], SearchStrategy[B], SearchStrategy[C]]:
     """As ``parted``, for three."""
-    once = st.shared(all_three)
-    return once.map(_first), once.map(_second), once.map(_third)
+    return _part(all_three, 0), _part(all_three, 1), _part(all_three, 2)
 
 
-def _first[A](group: tuple[A, *tuple[object, ...]]) -> A:
-    return group[0]
+@cache
+def _part(group: SearchStrategy[Any], place: int) -> SearchStrategy[Any]:
+    return _drawn_once(group).map(itemgetter(place))
 
 
-def _second[B](group: tuple[object, B, *tuple[object, ...]]) -> B:
-    return group[1]
-
-
-def _third[C](group: tuple[object, object, C, *tuple[object, ...]]) -> C:
-    return group[2]
+@cache
+def _drawn_once(group: SearchStrategy[Any]) -> SearchStrategy[Any]:
+    return st.shared(group)
 
 
 @cache
@@ -151,6 +150,7 @@ def _filling(total: int, wanted: Sequence[int], smallest: int) -> list[int]:
     return [*group, free]
 
 
+@cache
 @st.composite
 def lengths_and_capacity(
     draw: st.DrawFn, *, smallest: int = 1, fewest: int = 1, most: int = 8
@@ -160,6 +160,7 @@ def lengths_and_capacity(
     return as_array(draw_lengths(draw, capacity, smallest=smallest, fewest=fewest, most=most)), capacity
 
 
+@cache
 @st.composite
 def with_a_zero(draw: st.DrawFn, pairs: SearchStrategy[tuple[IntArray, int]]) -> tuple[IntArray, int]:
     """Lengths (n,) and a capacity, a zero among the lengths."""
@@ -167,6 +168,7 @@ def with_a_zero(draw: st.DrawFn, pairs: SearchStrategy[tuple[IntArray, int]]) ->
     return np.insert(lengths, draw(st.integers(0, len(lengths))), 0), capacity
 
 
+@cache
 @st.composite
 def graded_lengths_and_capacity(draw: st.DrawFn, *, most: int = 12) -> tuple[IntArray, int]:
     """Large, middle and small lengths (n,), 5 or more: several open bins have room for a small one, and not the same.
@@ -180,6 +182,7 @@ def graded_lengths_and_capacity(draw: st.DrawFn, *, most: int = 12) -> tuple[Int
     return as_array([*large, *middle, *small]), capacity
 
 
+@cache
 @st.composite
 def overlong_lengths_and_capacity(draw: st.DrawFn) -> tuple[IntArray, int]:
     """Lengths (n,) and a capacity; at least one length exceeds it, by one slot or by far."""
@@ -190,6 +193,7 @@ def overlong_lengths_and_capacity(draw: st.DrawFn) -> tuple[IntArray, int]:
     return as_array([*fitting[:position], beyond, *fitting[position:]]), capacity
 
 
+@cache
 @st.composite
 def counts_and_capacity(draw: st.DrawFn, *, smallest: int = 1) -> tuple[IntArray, int]:
     """A histogram (max_length + 1,) with at least one document, and a capacity that holds the longest."""

@@ -27,11 +27,13 @@ def few_ranks() -> SearchStrategy[int]:
     return st.shared(st.sampled_from((2, 1, 2, 2, 3)), key="CP size of numerics")
 
 
+@cache
 def small_layouts() -> SearchStrategy[Layout]:
     """One to three segments, padded or not, for the CP size drawn beside them: at most ``MOST_SLOTS`` slots."""
     return few_ranks().flatmap(lambda world: _small_layouts(2 * world))
 
 
+@cache
 def uncut_layouts() -> SearchStrategy[Layout]:
     """One to four segments of 0 to 6 slots, some of them padded; at least one has slots."""
     sizes = st.tuples(st.integers(0, 6), st.integers(0, 2))

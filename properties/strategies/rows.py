@@ -130,6 +130,7 @@ class Width(StrEnum):
     MULTIPLE = "padded to a multiple"
 
 
+@cache
 @st.composite
 def collations(
     draw: st.DrawFn,
@@ -172,6 +173,7 @@ def collations(
     return made, spec
 
 
+@cache
 def stored_rows(*, most_rows: int = 4) -> SearchStrategy[tuple[PackedRow, ...]]:
     """Rows to write and read; token ids up to the largest of 32 bits."""
     plain = st.composite(draw_rows)(RowKind(most_rows=most_rows), eos_id=0, pad_id=0)

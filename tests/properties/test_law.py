@@ -63,6 +63,17 @@ def test_a_law_finds_the_smallest_counterexample() -> None:
     assert "every length is in a bin" in outcome.message
 
 
+def test_a_law_can_be_tried_on_inputs_that_are_given() -> None:
+    """In their order, up to the first that fails, which is told as it is."""
+    law = make(KEPT(lengths_kept))
+    outcome = law.run(LosesFives(), inputs=[{"lengths": [1]}, {"lengths": [5, 2]}, {"lengths": [5]}])
+    assert (outcome.verdict, outcome.examples, outcome.first_failure_at) == (Verdict.FAILED, 2, 2)
+    assert outcome.failure is not None
+    assert outcome.failure.inputs == {"lengths": [5, 2]}
+    assert law.run(LosesFives(), inputs=law.draw(30)).verdict is Verdict.FAILED
+    assert law.run(OneBinEach(), inputs=law.draw(30)).examples == 30
+
+
 def test_equal_seeds_draw_equal_examples() -> None:
     law = make(KEPT(lengths_kept))
     assert law.run(LosesFives(), run_seed=3).first_failure_at == law.run(LosesFives(), run_seed=3).first_failure_at
