@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from properties.law import ALL_CHECKS
 from reference_impl import bins, first_fit, naive_bins
-from reference_impl.documents import Algorithm, Bins
+from reference_impl.documents import Algorithm, Bins, IntArray
 from reference_impl.first_fit import compiled, group_by_bin, place_first_fit
 
 DRAWS = settings(deadline=None, database=None, derandomize=True, suppress_health_check=ALL_CHECKS)
@@ -82,13 +82,21 @@ def test_compiled_first_fit_is_the_python_it_was_made_from() -> None:
 
 
 def test_many_lengths_are_placed_by_compiled_code_and_few_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The size decides, so that a small packing never waits for a compiler."""
-    in_one_bin = (lambda lengths, _capacity, _one: np.zeros_like(lengths), group_by_bin)
-    monkeypatch.setattr(first_fit, "compiled", lambda: in_one_bin)
+    """The size decides, so that a small packing never waits for a compiler; nodes are counted without signs."""
+    given: list[tuple[int, object]] = []
+
+    def in_one_bin(lengths: IntArray, capacity: int, one: object) -> IntArray:
+        given.append((capacity, one))
+        return np.zeros_like(lengths)
+
+    monkeypatch.setattr(first_fit, "compiled", lambda: (in_one_bin, group_by_bin))
     few = np.ones(first_fit.COMPILED_FROM - 1, dtype=np.int64)
     many = np.ones(first_fit.COMPILED_FROM, dtype=np.int64)
     assert bins.flat_first_fit(few, 1).bounds.size == few.size + 1
+    assert given == []
     assert bins.flat_first_fit(many, 1).bounds.size == 2
+    assert given == [(1, np.uint64(1))]
+    assert isinstance(given[0][1], np.uint64)
 
 
 def test_what_is_compiled_is_what_small_inputs_run() -> None:
