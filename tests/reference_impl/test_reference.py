@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -95,6 +96,13 @@ def test_nothing_but_numerics_imports_torch() -> None:
 
 def test_an_error_names_argument_value_and_requirement() -> None:
     assert str(PackingError("rank", 3, "must be below 2")) == "rank = 3: must be below 2"
+
+
+def test_an_error_is_whole_after_the_way_between_processes() -> None:
+    """An adapter may run in a process of its own, and its errors are judged in another."""
+    error = pickle.loads(pickle.dumps(PackingError("rank", 3, "must be below 2")))  # noqa: S301 - made here
+    assert (error.argument, error.value, error.requirement) == ("rank", 3, "must be below 2")
+    assert repr(error) == "PackingError('rank', 3, 'must be below 2')"
 
 
 COMPOSITES: dict[Op, Callable[[ReferenceImplementation], object]] = {
@@ -269,5 +277,5 @@ def test_packs_without_statistics_are_not_prepared(tmp_path: Path) -> None:
         def pack_documents(self, documents: Sequence[Document], spec: PackSpec) -> PackedDataset:
             return replace(super().pack_documents(documents, spec), metadata=None)
 
-    with pytest.raises(NotSupported, match="statistics"):
+    with pytest.raises(NotSupported, match=r"^without statistics"):
         WithoutStatistics().prepare([Document(np.array([1, 2, 0]), answer_start=1)], PackSpec(capacity=4), tmp_path)

@@ -30,7 +30,10 @@ STATIC = replace(OFFLINE, pad_cu_seqlens=True)
 EXAMPLES = {
     "one-packing-mode": [replace(OFFLINE, pack_sequences_in_batch=True, micro_batch_size=n) for n in (1, 2)],
     "offline-size-positive": [replace(OFFLINE, offline_size=size) for size in (0, -1)],
-    "offline-micro-batch": [replace(OFFLINE, micro_batch_size=2)],
+    "offline-micro-batch": [
+        replace(OFFLINE, micro_batch_size=2),
+        replace(OFFLINE, offline_size=1, model_seq_length=1, dataset_seq_length=1, micro_batch_size=2),
+    ],
     "in-batch-micro-batch": [replace(IN_BATCH, micro_batch_size=1)],
     "lengths-agree": [TrainingConfig(dataset_seq_length=length) for length in (4095, 4097)],
     "cp-model-length": [
@@ -149,6 +152,10 @@ def test_message_holds_the_offending_value_and_the_way_out() -> None:
     assert "set it to 4." in broken.message
     [broken] = check(replace(OFFLINE_CP_SP, pad_seq_to_mult=4))
     assert "lcm(2*CP, CP*TP); set it to 8" in broken.message
+    [broken] = check(replace(OFFLINE, mtp_num_layers=1))
+    assert "(packed_sequence_size = 4096)" in broken.message
+    [broken] = check(replace(IN_BATCH, mtp_num_layers=1))
+    assert "(dataset.pack_sequences_in_batch = True)" in broken.message
 
 
 def test_multiples_of_documents() -> None:
@@ -179,7 +186,8 @@ def test_a_release_has_its_own_defects() -> None:
     assert ids(pipelined, "0.4.2") == ["middle-stages-lose-boundaries", "sentinels-in-slicing"]
     assert ids(replace(pipelined, pipeline_parallel_size=2), "v0.3") == ["sentinels-in-slicing"]
     assert [ids(IN_BATCH, release) for release in ("0.4.2", "0.5.1", "0.6.0rc1")] == [[], ["in-batch-collation"], []]
-    assert ids(replace(OFFLINE, pad_seq_to_mult=None), "0.6.0") == ["document-multiple-none"]
+    for release in ("0.6.0", "0.6"):  # the first of a series may be written without its 0
+        assert ids(replace(OFFLINE, pad_seq_to_mult=None), release) == ["document-multiple-none"]
 
 
 def test_a_size_below_one_is_off_before_0_6() -> None:
@@ -189,8 +197,9 @@ def test_a_size_below_one_is_off_before_0_6() -> None:
 
 
 def test_a_rule_knows_who_enforces_it() -> None:
-    assert [RULES["graph-width"].enforced_in(release) for release in ("0.5.1", "0.6.0", "0.10.0")] == [
+    assert [RULES["graph-width"].enforced_in(release) for release in ("0.5.1", "0.6.0", "0.10.0", "1.0.0")] == [
         False,
+        True,
         True,
         True,
     ]
