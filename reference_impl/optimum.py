@@ -13,6 +13,7 @@ bin packing problem", 1990.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -46,11 +47,9 @@ def optimal_bins(lengths: IntArray, capacity: int, *, most_nodes: int = MOST_NOD
     if not filling.size:
         return (tuple(checked.tolist()),) if checked.size else ()
     known = min(first_fit_decreasing(filling, capacity), best_fit_decreasing(filling, capacity), key=len)
-    fewest = lower_bound(filling, capacity)
-    if len(known) > fewest:
-        known = _Search(filling, capacity, known, fewest, most_nodes).run()
+    best = _Search(filling, capacity, known, lower_bound(filling, capacity), most_nodes).run()
     zeros = (0,) * (checked.size - filling.size)
-    return ((*known[0], *zeros), *known[1:])
+    return ((*best[0], *zeros), *best[1:])
 
 
 def lower_bound(lengths: IntArray, capacity: int) -> int:
@@ -58,19 +57,19 @@ def lower_bound(lengths: IntArray, capacity: int) -> int:
 
     For a threshold k, lengths above ``capacity - k`` need a bin each that takes nothing from k on; those above half of
     the capacity need a bin each too; the lengths from k to the half fill first what those leave free. The largest of
-    these numbers over all k is the bound, and k need only be 0 or one of the lengths.
+    these numbers over all k is the bound, and k need only be one of the lengths up to the half.
 
     Raises:
         PackingError: as ``first_fit``.
     """
     checked = checked_lengths(lengths, capacity)
-    small = checked[2 * checked <= capacity]
-    large = checked[2 * checked > capacity]
-    bound = 0
-    for threshold in (0, *np.unique(small).tolist()):
+    small = checked[checked <= capacity // 2]
+    large = checked[checked > capacity // 2]
+    bound = large.size
+    for threshold in np.unique(small).tolist():
         roomy = large[large <= capacity - threshold]
-        rest = int(small[small >= threshold].sum()) - int((capacity - roomy).sum())
-        bound = max(bound, large.size + max(0, -(-rest // capacity)))
+        rest = sum(small[small >= threshold].tolist()) - sum((capacity - roomy).tolist())  # may exceed int64
+        bound = max(bound, large.size + -(-rest // capacity))
     return bound
 
 
@@ -86,8 +85,9 @@ class _Search:
     """
 
     def __init__(self, lengths: IntArray, capacity: int, known: Bins, fewest: int, most_nodes: int) -> None:
-        self._lengths: list[int] = np.sort(lengths)[::-1].tolist()
-        self._rest: list[int] = np.append(np.cumsum(np.sort(lengths))[::-1], 0).tolist()
+        ascending: list[int] = np.sort(lengths).tolist()
+        self._lengths = ascending[::-1]
+        self._rest = list(accumulate(ascending))[::-1]
         self._capacity = capacity
         self._best = known
         self._fewest = fewest

@@ -54,7 +54,7 @@ class RowGroup:
         starts: (n,) int64, offset of each document in its row.
         valid: (n,) int64, stored length of each document without padding; None when no row knows it.
         document_bounds: (R + 1,) int64, as ``token_bounds``, for ``starts`` and ``valid``.
-        without_valid: (R,) bool, rows that do not know ``valid``; None when all do, or none does.
+        without_valid: (R,) bool, rows that do not know ``valid``; None when all do.
     """
 
     tokens: IntArray
@@ -79,12 +79,12 @@ def groups_of(rows: Sequence[PackedRow]) -> Iterator[RowGroup]:
             starts=np.concatenate([row.starts for row in part]).astype(np.int64),
             valid=np.concatenate(valid).astype(np.int64) if knows else None,
             document_bounds=_bounds([row.starts.size for row in part]),
-            without_valid=np.array([row.valid is None for row in part]) if knows else None,
+            without_valid=np.array([row.valid is None for row in part]),
         )
 
 
 def _bounds(sizes: Sequence[int]) -> IntArray:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
+    return np.cumsum([0, *sizes], dtype=np.int64)
 
 
 def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
@@ -105,7 +105,7 @@ def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
                 writer = stack.enter_context(parquet.ParquetWriter(file, table.schema, **_ENCODING))
             if written is not None:
                 written.result()  # no more than two groups in memory, and no error unseen
-            written = encoder.submit(writer.write_table, table, row_group_size=ROWS_PER_GROUP)
+            written = encoder.submit(writer.write_table, table)
         if written is None:
             raise PackingError("groups", 0, "must hold at least one row")
         written.result()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
 from reference_impl.bins import best_fit_decreasing, first_fit_decreasing
+from reference_impl.documents import IntArray
 from reference_impl.errors import PackingError
+from reference_impl.lengths import LARGEST
 from reference_impl.optimum import lower_bound, minimum_bins, optimal_bins
 
 NEEDS_SEARCH = [
@@ -94,6 +98,19 @@ def test_the_bound_sees_what_the_sum_does_not(lengths: list[int], bound: int) ->
     assert lower_bound(np.array(lengths, dtype=np.int64), 8) == bound
 
 
+@pytest.mark.parametrize(
+    ("lengths", "capacity", "bound"),
+    [
+        ([2**62] * 3, 2**63 - 1, 3),  # each above the half
+        ([2**61] * 9, 2**63 - 1, 3),  # three of them in a bin
+        ([2**61 + 1] * 5 + [1], 2**62, 5),  # which leave more than 2**63 slots free
+    ],
+)
+def test_the_bound_is_right_where_sums_exceed_64_bits(lengths: list[int], capacity: int, bound: int) -> None:
+    """A capacity may be as large as int64 allows."""
+    assert lower_bound(np.array(lengths), capacity) == bound
+
+
 @pytest.mark.parametrize(("lengths", "bins"), [([], ()), ([0, 0], ((0, 0),)), ([3, 0], ((3, 0),))])
 def test_zeros_need_a_bin_only_when_there_is_nothing_else(
     lengths: list[int], bins: tuple[tuple[int, ...], ...]
@@ -113,16 +130,42 @@ def test_zeros_need_a_bin_only_when_there_is_nothing_else(
 def test_the_search_decides_no_more_than_it_must(
     lengths: list[int], capacity: int, optimum: int, decisions: int
 ) -> None:
-    """What cannot be better is not looked at; one decision less, and there is no answer."""
-    assert minimum_bins(np.array(lengths), capacity, most_nodes=decisions) == optimum
-    with pytest.raises(PackingError, match=f"lengths = '{len(lengths)} lengths': are too many"):
-        minimum_bins(np.array(lengths), capacity, most_nodes=decisions - 1)
+    """What cannot be better is not looked at; one decision less, and there is no answer.
+
+    The unit of lengths and capacity does not matter, not even where their sum exceeds 64 bits.
+    """
+    for unit in (1, LARGEST // capacity):
+        large = np.array(lengths) * unit
+        assert minimum_bins(large, capacity * unit, most_nodes=decisions) == optimum
+        with pytest.raises(PackingError, match=f"lengths = '{len(lengths)} lengths': are too many"):
+            minimum_bins(large, capacity * unit, most_nodes=decisions - 1)
+
+
+def test_nothing_is_decided_where_a_greedy_packing_is_as_few_as_can_be() -> None:
+    """First fit decreasing packs 103 slots into 4 bins of 26, best fit decreasing needs a fifth."""
+    lengths = np.array([18, 17, 14, 11, 10, 10, 9, 4, 4, 3, 3])
+    assert len(best_fit_decreasing(lengths, 26)) == 5
+    assert optimal_bins(lengths, 26, most_nodes=0) == ((18, 4, 4), (17, 9), (14, 11), (10, 10, 3, 3))
 
 
 def test_zeros_are_not_searched_for() -> None:
     """They ride in the first bin of what is found without them."""
     lengths, capacity, _ = NEEDS_SEARCH[0]
     assert optimal_bins(np.array([0, *lengths, 0]), capacity) == ((6, 6, 0, 0), (6, 4, 2), (5, 4, 3))
+
+
+@pytest.mark.parametrize("refuse", [lower_bound, minimum_bins, optimal_bins])
+@pytest.mark.parametrize(
+    ("lengths", "capacity", "argument", "value"),
+    [([], 0, "capacity", 0), ([0], 0, "capacity", 0), ([9, 3], 8, "lengths", 9), ([0, -1], 8, "lengths", -1)],
+)
+def test_what_no_bin_can_hold_is_named(
+    refuse: Callable[[IntArray, int], object], lengths: list[int], capacity: int, argument: str, value: int
+) -> None:
+    """As first fit does, also where there is nothing to search for."""
+    with pytest.raises(PackingError) as raised:
+        refuse(np.array(lengths, dtype=np.int64), capacity)
+    assert (raised.value.argument, raised.value.value) == (argument, value)
 
 
 def test_a_search_without_end_is_given_up() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +15,7 @@ import pytest
 from reference_impl.documents import PackedRow
 from reference_impl.errors import PackingError
 from reference_impl.parquet_rows import _lists_of, write_groups
-from reference_impl.rows_io import check_row, read_rows, write_atomically, write_rows
+from reference_impl.rows_io import check_row, read_rows, stored_lengths, write_atomically, write_rows
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".parquet", ".npy"])
 
@@ -86,6 +87,13 @@ def test_parquet_spends_nothing_on_what_packs_never_hold(tmp_path: Path) -> None
     columns = [file.metadata.row_group(0).column(number) for number in range(4)]
     assert ["BYTE_STREAM_SPLIT" in column.encodings for column in columns] == [True, False, False, False]
     assert not any(column.has_dictionary_page or column.is_stats_set for column in columns)
+
+
+def test_a_reader_holds_five_hundred_rows_at_a_time(tmp_path: Path) -> None:
+    """As in the files of Megatron Bridge."""
+    write_rows([row()] * 1100, tmp_path / "packed.parquet")
+    metadata = pq.ParquetFile(tmp_path / "packed.parquet").metadata
+    assert [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)] == [500, 500, 100]
 
 
 def test_lists_are_read_whatever_chunks_they_come_in() -> None:
@@ -174,9 +182,9 @@ def npy_of(content: object, path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ([1, 2], "one-dimensional array"),
+        ([1, 2], "content = 'list': must be a one-dimensional array"),
         (np.array([[None]], dtype=object), "one-dimensional array"),
-        (np.array([7], dtype=object), "must be a dict"),
+        (np.array([7], dtype=object), "row = 'int': must be a dict"),
         (np.array([{"input_ids": [1]}], dtype=object), "must hold loss_mask"),
         (np.array([{"input_ids": [[1]], "loss_mask": [[0]], "seq_start_id": [0]}], dtype=object), "list of integers"),
         (np.array([{"input_ids": [], "loss_mask": [], "seq_start_id": [0]}], dtype=object), "starts"),
@@ -207,8 +215,10 @@ def test_a_half_written_file_is_refused_with_its_path(tmp_path: Path, suffix: st
 
 @SUFFIXES
 def test_a_missing_file_is_refused(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(PackingError, match="existing file"):
-        read_rows(tmp_path / f"packed{suffix}")
+    path = tmp_path / f"packed{suffix}"
+    with pytest.raises(PackingError, match="existing file") as raised:
+        read_rows(path)
+    assert (raised.value.argument, raised.value.value) == ("path", str(path))
 
 
 @SUFFIXES
@@ -221,12 +231,18 @@ def test_foreign_bytes_are_refused(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ({"input_ids": [[5]], "loss_mask": [[0]]}, "must include"),
-        ({"input_ids": [5], "loss_mask": [[0]], "seq_start_id": [[0]]}, "column of lists"),
+        ({"input_ids": [[5]]}, "must include loss_mask, seq_start_id"),
+        (
+            {"input_ids": [5], "loss_mask": [[0]], "seq_start_id": [[0]]},
+            "input_ids = 'int64': must be a column of lists",
+        ),
         ({"input_ids": [None], "loss_mask": [[0]], "seq_start_id": [[0]]}, "column of lists"),
         ({"input_ids": [[5, 6], None], "loss_mask": [[1, 0]] * 2, "seq_start_id": [[0]] * 2}, "must hold input_ids"),
         ({"input_ids": [["a"]], "loss_mask": [[0]], "seq_start_id": [[0]]}, "list of integers"),
-        ({"input_ids": [[5, None]], "loss_mask": [[1, 0]], "seq_start_id": [[0]]}, "list of integers"),
+        (
+            {"input_ids": [[5, None]], "loss_mask": [[1, 0]], "seq_start_id": [[0]]},
+            "input_ids = 'float64': must be a list of integers",
+        ),
         ({"input_ids": [[5, 6]], "loss_mask": [[2, 0]], "seq_start_id": [[0]]}, "only 0 and 1"),
         ({"input_ids": [[5, 6]], "loss_mask": [[1]], "seq_start_id": [[0]]}, "shape of the tokens"),
     ],
@@ -240,12 +256,11 @@ def test_a_parquet_file_with_other_content_is_refused(
 
 
 def test_a_parquet_file_without_rows_is_refused(tmp_path: Path) -> None:
-    lists = pa.array([], type=pa.list_(pa.int64()))
-    pq.write_table(
-        pa.table({"input_ids": lists, "loss_mask": lists, "seq_start_id": lists}), tmp_path / "packed.parquet"
-    )
-    with pytest.raises(PackingError, match="at least one row"):
-        read_rows(tmp_path / "packed.parquet")
+    path, lists = tmp_path / "packed.parquet", pa.array([], type=pa.list_(pa.int64()))
+    pq.write_table(pa.table({"input_ids": lists, "loss_mask": lists, "seq_start_id": lists}), path)
+    with pytest.raises(PackingError, match="at least one row") as raised:
+        read_rows(path)
+    assert (raised.value.argument, raised.value.value) == ("path", str(path))
 
 
 # Rows that must not be written
@@ -280,6 +295,17 @@ def test_an_inconsistent_row_is_refused(
     assert raised.value.argument == argument
 
 
+def test_a_document_may_be_of_one_token_that_is_not_real() -> None:
+    """One of two documents is nothing but padding."""
+    check_row(PackedRow(np.array([5, 0]), np.zeros(2, dtype=np.bool_), np.array([0, 1]), np.array([1, 0])))
+
+
+def test_a_document_is_stored_up_to_the_next_one() -> None:
+    """Or to the end of its row, padding included."""
+    lengths = stored_lengths(row())
+    assert (lengths.tolist(), lengths.dtype) == ([4, 3], np.int64)
+
+
 @SUFFIXES
 def test_a_file_without_rows_is_not_written(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(PackingError, match="at least one row"):
@@ -287,15 +313,18 @@ def test_a_file_without_rows_is_not_written(tmp_path: Path, suffix: str) -> None
 
 
 def test_the_suffix_must_name_a_known_format(tmp_path: Path) -> None:
-    with pytest.raises(PackingError, match=r"\.parquet or \.npy"):
-        write_rows([row()], tmp_path / "packed.bin")
-    with pytest.raises(PackingError, match=r"\.parquet or \.npy"):
-        read_rows(tmp_path / "packed.bin")
+    path = tmp_path / "packed.bin"
+    for refuse in (partial(write_rows, [row()]), read_rows):
+        with pytest.raises(PackingError, match=r"\.parquet or \.npy") as raised:
+            refuse(path)
+        assert (raised.value.argument, raised.value.value) == ("path", str(path))
 
 
 def test_the_folder_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(PackingError, match="existing folder"):
-        write_rows([row()], tmp_path / "nowhere" / "packed.npy")
+    path = tmp_path / "nowhere" / "packed.npy"
+    with pytest.raises(PackingError, match="existing folder") as raised:
+        write_rows([row()], path)
+    assert (raised.value.argument, raised.value.value) == ("path", str(path))
 
 
 def test_a_write_that_fails_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -313,6 +342,6 @@ def test_a_write_that_fails_keeps_the_old_file_and_leaves_nothing_behind(tmp_pat
 
 def test_a_file_of_no_row_group_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "packed.parquet"
-    with pytest.raises(PackingError, match="at least one row"):
+    with pytest.raises(PackingError, match="groups = 0: must hold at least one row"):
         write_atomically(path, lambda file: write_groups([], file))
     assert list(tmp_path.iterdir()) == []
