@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,8 +96,12 @@ MIXED = (
     Document(np.arange(80, 92), loss_mask=np.arange(12) % 3 == 0, valid=9),
     Document(np.arange(100, 105), answer_start=9),
     Document(np.arange(110, 115), answer_start=1, valid=0),
+    Document(np.arange(120, 144), loss_mask=np.arange(24) % 2 == 1, valid=3),
 )
-"""Masks in both forms, padding of their own, over-long, of one token, of none, and several of one length."""
+"""Masks in both forms, padding of their own, over-long, of one token, of none, and several of one length.
+
+The last one, split, has a part of nothing but padding, which ends short of a multiple of 4.
+"""
 
 
 @pytest.mark.parametrize("overlong", [Overlong.TRUNCATE, Overlong.DROP, Overlong.SPLIT])
@@ -105,6 +110,22 @@ def test_the_fast_path_packs_mixed_documents_as_specified(algorithm: Algorithm, 
     """With and without a multiple, and with a limit below the capacity."""
     for limits in ({"capacity": 12}, {"capacity": 14, "pad_multiple": 4}, {"capacity": 16, "max_length": 8}):
         _agree(MIXED, PackSpec(**limits, algorithm=algorithm, overlong=overlong, pad_id=3, seed=5))
+
+
+def test_the_fast_path_takes_no_multiple_for_one_of_one() -> None:
+    """As ``pad_multiple`` says."""
+    _agree(MIXED, PackSpec(capacity=12, pad_multiple=None, seed=5))
+
+
+def test_the_fast_path_draws_among_documents_of_one_slot() -> None:
+    """The shortest there are, but for those that fill none."""
+    _agree(tuple(Document(np.array([n, n]), answer_start=0) for n in range(9)), PackSpec(capacity=4, seed=5))
+
+
+def test_the_fast_path_takes_a_mask_of_numbers_for_truth_values() -> None:
+    """Whatever is not 0 is trained on."""
+    weights: Any = np.array([0.0, 0.5, 0.0, 2.0])
+    _agree((Document(np.array([5, 6, 7, 8]), loss_mask=weights),), PackSpec(capacity=4))
 
 
 @pytest.mark.parametrize("beside", [-1, 0, 1])
