@@ -91,4 +91,4 @@ def _refilled(tensor: Tensor, where: Tensor, generator: torch.Generator) -> Tens
 def _moved(old: Tensor, new: Tensor) -> BoolArray:
     """Slots (T,) where two tensors (T, ...) differ at all; NaN equals NaN."""
     different = (old != new) & ~(torch.isnan(old) & torch.isnan(new))
-    return different.flatten(start_dim=1).any(dim=1).numpy()
+    return different[..., None].flatten(start_dim=1).any(dim=1).numpy()

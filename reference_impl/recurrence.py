@@ -51,7 +51,7 @@ def short_convolution(values_TC: Tensor, taps_KC: Tensor, seq_idx_T: Tensor) -> 
     Raises:
         PackingError: a tensor does not have one entry per slot, taps have other channels, or there is no tap.
     """
-    _check(values_TC, (values_TC.shape[0], taps_KC.shape[-1]), seq_idx_T)
+    _check(values_TC, (values_TC.shape[0], *taps_KC.shape[1:]), seq_idx_T)
     if not taps_KC.shape[0]:
         raise PackingError("taps_KC", tuple(taps_KC.shape), "must have at least one tap")
     out_TC = taps_KC[0] * values_TC

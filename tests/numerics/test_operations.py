@@ -10,6 +10,7 @@ import torch
 
 from reference_impl.attention import attention
 from reference_impl.batches import Layout
+from reference_impl.documents import IntArray
 from reference_impl.errors import PackingError
 from reference_impl.ranks import AttentionInputs, Exchange, LossPart, RecurrenceInputs
 from reference_impl.recurrence import recurrence, short_convolution
@@ -49,6 +50,39 @@ def test_recurrent_layers_give_outputs_and_gradients() -> None:
         gradients = torch.autograd.grad(out, inputs, torch.tensor(grad_out))
         for field, expected in zip(fields(result), [out.detach(), *gradients], strict=True):
             np.testing.assert_array_equal(getattr(result, field.name), expected.numpy())
+
+
+@pytest.mark.parametrize(
+    ("exchange", "operations"),
+    [
+        (Exchange.RING, {"partition", "local_boundaries"}),
+        (Exchange.ALL_GATHER, {"partition", "local_boundaries"}),
+        (Exchange.ALL_TO_ALL, {"partition"}),
+    ],
+)
+def test_attention_is_built_on_the_operations_of_its_implementation(exchange: Exchange, operations: set[str]) -> None:
+    """A bug that overrides one of them shows in attention."""
+    asked: set[str] = set()
+
+    class Watched(ReferenceImplementation):
+        def partition(self, layout: Layout, world: int, rank: int) -> IntArray:
+            asked.add("partition")
+            return super().partition(layout, world, rank)
+
+        def local_boundaries(self, layout: Layout, world: int, rank: int) -> IntArray:
+            asked.add("local_boundaries")
+            return super().local_boundaries(layout, world, rank)
+
+    Watched().attention(HEADS, LAYOUT, 2, exchange, True)
+    assert asked >= operations
+
+
+def test_inputs_that_nothing_depends_on_have_a_gradient_of_zero() -> None:
+    """Decays, where every document has one slot."""
+    ones = np.ones((2, 1))
+    result = REFERENCE.recurrence(RecurrenceInputs(ones, ones, ones), np.array([0, 1]))
+    gradients = [getattr(result, field.name).tolist() for field in fields(result)[1:]]
+    assert gradients == [[[1.0], [1.0]], [[0.0], [0.0]]]
 
 
 def test_inputs_are_left_alone() -> None:

@@ -109,8 +109,8 @@ def test_convolution_by_hand() -> None:
 
 
 def test_recurrence_by_hand() -> None:
-    values, decays = torch.ones(4, 1), torch.full((4, 1), 0.5)
-    assert recurrence(values, decays, torch.tensor([0, 0, 2, 2])).flatten().tolist() == [1.0, 1.5, 1.0, 1.5]
+    values, decays = torch.tensor([[1.0], [2.0], [4.0], [8.0]]), torch.full((4, 1), 0.5)
+    assert recurrence(values, decays, torch.tensor([0, 0, 2, 2])).flatten().tolist() == [1.0, 2.5, 4.0, 10.0]
 
 
 def test_nan_in_one_document_stays_there() -> None:
@@ -126,9 +126,16 @@ def test_nan_in_one_document_stays_there() -> None:
 
 def test_other_shapes_are_refused() -> None:
     values = torch.ones(4, 2)
-    with pytest.raises(PackingError, match="must fit the other tensor"):
+    with pytest.raises(PackingError, match=r"^values_TC = \(4, 2\): must fit the other tensor, \(3, 2\)$"):
         recurrence(values, values[:3], torch.zeros(4))
-    with pytest.raises(PackingError, match="must have 4 entries"):
+    with pytest.raises(PackingError, match=r"^seq_idx_T = \(3,\): must have 4 entries$"):
         short_convolution(values, torch.ones(2, 2), torch.zeros(3))
-    with pytest.raises(PackingError, match="at least one tap"):
+    with pytest.raises(PackingError, match=r"^taps_KC = \(0, 2\): must have at least one tap$"):
         short_convolution(values, torch.ones(0, 2), torch.zeros(4))
+
+
+@pytest.mark.parametrize("taps_shape", [(2,), (3, 1), (1, 2, 2)])
+def test_taps_of_other_channels_are_refused(taps_shape: tuple[int, ...]) -> None:
+    """Also those that torch would stretch to the channels of the values."""
+    with pytest.raises(PackingError, match=r"^values_TC = \(4, 2\): must fit"):
+        short_convolution(torch.ones(4, 2), torch.ones(taps_shape), torch.zeros(4))
