@@ -74,9 +74,9 @@ def _results(function: Streamwise, inputs: Sequence[Tensor], segments: Tensor, s
     """Outputs and gradients (T, ...) by name, on the CPU."""
     leaves = [tensor.detach().clone().requires_grad_() for tensor in inputs]
     output = function(*leaves)
-    weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(seed), dtype=output.dtype)
+    weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(seed))
     weights[segments == PADDING] = 0
-    gradients = torch.autograd.grad(output, leaves, weights.to(output.device), materialize_grads=True)
+    gradients = torch.autograd.grad(output, leaves, weights.to(output), materialize_grads=True)
     named = {f"gradient of input {number}": gradient for number, gradient in enumerate(gradients)}
     return {"output": output.detach().cpu(), **{name: gradient.cpu() for name, gradient in named.items()}}
 

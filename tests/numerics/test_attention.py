@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -124,6 +125,14 @@ def test_every_floating_dtype_is_kept(function: Callable[..., Tensor], dtype: to
     torch.testing.assert_close(out.double(), exact, rtol=0, atol=16 * resolution)  # about ten roundings of order 1
 
 
+@pytest.mark.parametrize("function", [attention, *(partial(shared, world=2) for shared in SHARED)])
+def test_any_device_is_kept(function: Callable[..., Tensor]) -> None:
+    """This one holds no numbers, and takes none from the CPU."""
+    stream = layout([0, 4, 12], [0, 3, 10])
+    out = function(*(tensor.to("meta") for tensor in heads(stream)), layout=stream)
+    assert out.device.type == "meta"
+
+
 # Shared among ranks --------------------------------------------------------------------------------------------------
 
 
@@ -226,24 +235,39 @@ def test_padded_boundaries_taken_for_valid_ones_leak_padding_without_a_causal_ma
 # What is refused -----------------------------------------------------------------------------------------------------
 
 
-def test_tensors_of_another_length_are_refused() -> None:
-    q, k, v = heads(layout([0, 8]))
-    with pytest.raises(PackingError, match=r"k_TGD.*first of 8 slots"):
-        attention(q, k[:7], v, layout([0, 8]))
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("change", "shape"),
+    [
+        (lambda tensor: tensor[:7], r"\(7, 4, \d\)"),
+        (lambda tensor: tensor[:, 0], r"\(8, \d\)"),
+    ],
+    ids=["length", "axes"],
+)
+def test_tensors_of_other_slots_are_refused(number: int, change: Callable[[Tensor], Tensor], shape: str) -> None:
+    inputs = heads(layout([0, 8]))
+    inputs[number] = change(inputs[number])
+    name = ("q_THD", "k_TGD", "v_TGE")[number]
+    with pytest.raises(PackingError, match=rf"^{name} = {shape}: must have three axes, the first of 8 slots$"):
+        attention(*inputs, layout([0, 8]))
 
 
 def test_heads_that_do_not_divide_are_refused() -> None:
-    with pytest.raises(PackingError, match=r"k_TGD = 3.*divides 4"):
-        attention(*heads(layout([0, 8]), key_heads=3), layout([0, 8]))
+    with pytest.raises(PackingError, match=r"^k_TGD = 3: must have a number of heads that divides 4$"):
+        attention(*heads(layout([0, 8]), key_heads=3, size=2), layout([0, 8]))
 
 
-def test_other_head_sizes_of_keys_are_refused() -> None:
-    q, k, v = heads(layout([0, 8]))
-    with pytest.raises(PackingError, match="head size of the queries"):
-        attention(q, k[..., :2], v, layout([0, 8]))
+@pytest.mark.parametrize("wrong", [{"k": (8, 4, 2)}, {"v": (8, 2, 2)}])
+def test_keys_of_another_head_size_or_other_heads_than_values_are_refused(wrong: dict[str, tuple[int, ...]]) -> None:
+    """The sentence shows all three shapes."""
+    shapes = {"q": (8, 4, 3), "k": (8, 4, 3), "v": (8, 4, 2)} | wrong
+    shown = re.escape(str(tuple(shapes.values())))
+    with pytest.raises(PackingError, match=f"^k_TGD = {shown}: must have the head size of the queries and the heads"):
+        attention(*(torch.zeros(shape) for shape in shapes.values()), layout([0, 8]))
 
 
-def test_heads_that_ranks_cannot_share_are_refused() -> None:
+@pytest.mark.parametrize(("query_heads", "key_heads", "name"), [(4, 4, "q_THD = 4"), (6, 2, "k_TGD = 2")])
+def test_heads_that_ranks_cannot_share_are_refused(query_heads: int, key_heads: int, name: str) -> None:
     stream = layout([0, 12])
-    with pytest.raises(PackingError, match="3 ranks can share"):
-        all_to_all_attention(*heads(stream), stream, 3)
+    with pytest.raises(PackingError, match=rf"^{name}: must have a number of heads that 3 ranks can share"):
+        all_to_all_attention(*heads(stream, query_heads, key_heads), stream, 3)

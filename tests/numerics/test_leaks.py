@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from reference_impl.batches import Layout
-from reference_impl.leaks import Leak, leaks
+from reference_impl.leaks import Leak, _refilled, leaks
 
 STREAM = Layout(np.array([0, 3, 5]), np.array([0, 4, 8]))
 SOURCES = [[3, 6, 7], [0, 1, 2], [4, 5]]
@@ -61,3 +61,10 @@ def test_a_number_that_becomes_nan_has_moved() -> None:
 
     stream = Layout(np.array([0, 1, 2]), np.array([0, 1, 2]))
     assert leaks(root_of_the_first, [torch.zeros(2)], stream) == (Leak(0, 1, "output"),)
+
+
+def test_other_contents_are_made_on_the_device_of_the_tensor() -> None:
+    """Any device that is not the CPU does; this one holds no numbers."""
+    somewhere_else = torch.zeros(4, 2, device="meta")
+    refilled = _refilled(somewhere_else, torch.ones(4, dtype=torch.bool), torch.Generator())
+    assert refilled.device == somewhere_else.device
