@@ -293,7 +293,7 @@ class _Rank:
 
     def take(self, tensor_HTX: Tensor) -> Tensor:
         """The rank's part (H, T / W, ...) of a tensor with one entry per slot on its second axis."""
-        return tensor_HTX.index_select(1, torch.as_tensor(self.slots, device=tensor_HTX.device))
+        return tensor_HTX[:, torch.as_tensor(self.slots)]
 
     def ends(self, segment: int) -> tuple[int, int, int]:
         """Local slots behind the valid tokens of none, of the first and of both of a segment's chunks.
@@ -334,8 +334,7 @@ def _by_rank_and_chunk(ranks: list[_Rank], q_HTD: Tensor, v_HTE: Tensor, of_chun
 def _in_slot_order(ranks: list[_Rank], parts: list[Tensor]) -> Tensor:
     """The parts (H, T / W, ...) of all ranks, put together in the order of the stream."""
     order = np.argsort(np.concatenate([rank.slots for rank in ranks]), kind="stable")
-    whole = torch.cat(parts, dim=1)
-    return whole.index_select(1, torch.as_tensor(order, device=whole.device))
+    return torch.cat(parts, dim=1)[:, torch.as_tensor(order)]
 
 
 # Checks and pieces ---------------------------------------------------------------------------------------------------

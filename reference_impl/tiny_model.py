@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -100,10 +99,10 @@ class RankMixing:
         return self._by_rank(self._stream.recurrence(self._in_order(values_TC), self._in_order(decays_TC), taps_KC))
 
     def _in_order(self, tensor: Tensor) -> Tensor:
-        return tensor.index_select(0, self._to_stream.to(tensor.device))
+        return tensor[self._to_stream]
 
     def _by_rank(self, tensor: Tensor) -> Tensor:
-        return tensor.index_select(0, self._to_ranks.to(tensor.device))
+        return tensor[self._to_ranks]
 
 
 # The model -----------------------------------------------------------------------------------------------------------
@@ -135,7 +134,8 @@ class TinyModel(nn.Module):
 
     Args:
         size: sizes.
-        seed: decides the weights; torch's ambient random state is neither read nor changed.
+        seed: decides the weights, normal ones whose variance is 1 over their first size; torch's ambient random state
+            is neither read nor changed.
         dtype: of weights and activations.
     """
 
@@ -182,7 +182,7 @@ class TinyModel(nn.Module):
 
 def _normalised(x_TC: Tensor) -> Tensor:
     """Every slot divided by its root mean square."""
-    return x_TC * torch.rsqrt(x_TC.square().mean(dim=-1, keepdim=True) + 1e-6)
+    return x_TC * torch.rsqrt(x_TC.square().mean(dim=1, keepdim=True) + 1e-6)
 
 
 # One step ------------------------------------------------------------------------------------------------------------
@@ -228,14 +228,16 @@ def micro_batch(batch: ThdBatch, world: int = 1, exchange: Exchange = Exchange.R
     Raises:
         PackingError: the stream has no labels or no loss mask, or as ``partition``.
     """
-    if batch.labels is None or batch.loss_mask is None:
-        raise PackingError("batch.labels", batch.labels, "must be there, with a loss mask, to train on")
+    if batch.labels is None:
+        raise PackingError("batch.labels", None, "must be given to train on")
+    if batch.loss_mask is None:
+        raise PackingError("batch.loss_mask", None, "must be given to train on")
     order = all_to_all_order(batch.layout, world).to_ranks
     return MicroBatch(
         tokens=torch.as_tensor(batch.tokens[order]),
         position_ids=torch.as_tensor(batch.position_ids[order]),
         labels=torch.as_tensor(batch.labels[order]),
-        weights=torch.as_tensor(batch.loss_mask[order].astype(np.float64)),
+        weights=torch.as_tensor(batch.loss_mask[order]),
         mixing=RankMixing(batch.layout, world, exchange),
         world=world,
     )
@@ -256,15 +258,12 @@ def train_step(model: TinyModel, replicas: Sequence[Sequence[MicroBatch]], reduc
     place = 0
     for replica in replicas:
         count = sum(batch.world for batch in replica)
-        objective = sum(
-            (
-                losses[at].masked_select(_trained(parts[at], losses[at])).sum() * float(reduced.scales[at])
-                for at in range(place, place + count)
-            ),
-            start=losses[place].new_zeros(()),
-        )
+        scaled = [
+            losses[at][torch.as_tensor(parts[at].weights == 1)].sum() * float(reduced.scales[at])
+            for at in range(place, place + count)
+        ]
         place += count
-        found = torch.autograd.grad(objective, list(weights.values()), materialize_grads=True)
+        found = torch.autograd.grad(torch.stack(scaled).sum(), list(weights.values()))
         for name, gradient in zip(weights, found, strict=True):
             gradients[name] += gradient
     return Step(reduced.loss, reduced.tokens, gradients)
@@ -284,7 +283,3 @@ def _token_losses(model: TinyModel, batches: Sequence[MicroBatch]) -> tuple[list
             losses.append(of_rank)
             parts.append(LossPart(of_rank.detach().cpu().double().numpy(), weights.cpu().numpy()))
     return losses, parts
-
-
-def _trained(part: LossPart, like: Tensor) -> Tensor:
-    return torch.as_tensor(part.weights == 1, device=like.device)

@@ -20,7 +20,6 @@ import torch
 from properties.museum import museum
 from reference_impl.batches import CollateSpec, PaddedBatch, ThdBatch
 from reference_impl.documents import Algorithm, Document, PackSpec
-from reference_impl.errors import PackingError
 from reference_impl.ranks import Exchange
 from reference_impl.reference import ReferenceImplementation
 from reference_impl.tiny_model import MicroBatch, Step, StreamMixing, TinyModel, TinySize, micro_batch, train_step
@@ -216,8 +215,3 @@ def test_recurrent_layer_without_boundaries_gives_another_step() -> None:
 
     assert far_away(RECURRENT, [[replace(right, mixing=Leaky(batch.layout))]])
     assert not far_away(ATTENTION, [[replace(right, mixing=Leaky(batch.layout))]])
-
-
-def test_a_stream_without_labels_is_refused() -> None:
-    with pytest.raises(PackingError, match="to train on"):
-        micro_batch(replace(in_batch(DOCUMENTS), labels=None))
