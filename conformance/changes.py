@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from conformance.enforced_rules import enforced_rules
 from conformance.events import Section
 from conformance.law_changes import Change, changed
 from conformance.results import suites
@@ -31,6 +32,7 @@ class Changes:
         places: import paths of parts that moved, came or went.
         defaults: settings that came, went, or have another default.
         policies: declared policies.
+        rules: config rules by whether the target enforces them.
         pass_targets: passed tests of suites.
     """
 
@@ -48,6 +50,7 @@ class Changes:
     places: tuple[Difference, ...]
     defaults: tuple[Difference, ...]
     policies: tuple[Difference, ...]
+    rules: tuple[Difference, ...]
     pass_targets: tuple[Difference, ...]
 
 
@@ -68,6 +71,7 @@ def between(before: Section, after: Section) -> Changes:
         places=differences(before.header.places, after.header.places),
         defaults=differences(before.header.defaults, after.header.defaults),
         policies=differences(before.header.policies, after.header.policies),
+        rules=differences(enforced_rules(before), enforced_rules(after)),
         pass_targets=differences(_passed(before), _passed(after)),
     )
 

@@ -1,23 +1,25 @@
-"""What the headers of a page's columns say was measured, side by side, and where neighbours differ."""
+"""What the columns of a page measured, side by side, and where neighbours differ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.events import Header
+from conformance.enforced_rules import enforced_rules
+from conformance.events import Section
 from conformance.reports.columns import Column
 from conformance.reports.findings import cut
 
-GROUPS: Mapping[str, Callable[[Header], Mapping[str, str]]] = {
-    "releases": lambda header: header.versions,
-    "import places": lambda header: header.places,
-    "defaults of settings": lambda header: header.defaults,
-    "declared policies": lambda header: header.policies,
-    "stand-ins": lambda header: dict.fromkeys(header.stand_ins, "stood in for"),
-    "operations": lambda header: dict.fromkeys(header.operations, "offered"),
+GROUPS: Mapping[str, Callable[[Section], Mapping[str, str]]] = {
+    "releases": lambda section: section.header.versions,
+    "import places": lambda section: section.header.places,
+    "defaults of settings": lambda section: section.header.defaults,
+    "declared policies": lambda section: section.header.policies,
+    "config rules": enforced_rules,
+    "stand-ins": lambda section: dict.fromkeys(section.header.stand_ins, "stood in for"),
+    "operations": lambda section: dict.fromkeys(section.header.operations, "offered"),
 }
-"""What a header says, by the title of its part of the table."""
+"""What a run says of its target, by the title of its part of the table."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Facts:
-    """The rows of one part of the header.
+    """The rows of one part of the table.
 
     Attributes:
         title: of the part.
@@ -55,7 +57,7 @@ class Facts:
 
 
 def facts(shown: Sequence[Column], neighbours: Sequence[tuple[int, ...]], most: int) -> list[Facts]:
-    """Parts of the headers that any column says something of.
+    """Parts of the table that any column says something of.
 
     Args:
         shown: columns of the page.
@@ -65,7 +67,7 @@ def facts(shown: Sequence[Column], neighbours: Sequence[tuple[int, ...]], most: 
     earlier = {after: before for before, after in neighbours}
     found: list[Facts] = []
     for title, values in GROUPS.items():
-        held = [values(column.section.header) for column in shown]
+        held = [values(column.section) for column in shown]
         rows = [_fact(name, held, earlier, most) for name in dict.fromkeys(name for one in held for name in one)]
         if rows:
             differing = tuple(row for row in rows if any(row.differs))

@@ -38,6 +38,7 @@ TABLES = {
     "places": "import paths",
     "defaults": "settings and their defaults",
     "policies": "declared policies",
+    "rules": "config rules",
     "pass_targets": "pass targets",
 }
 """Kinds of changes of named values, by the field of ``Changes``."""
