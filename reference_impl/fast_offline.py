@@ -62,18 +62,20 @@ def flat_metadata(bins: FlatBins, capacity: int) -> PackingMetadata:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """n parts of documents, and their lengths; plain lists, which the garbage collector need not look through.
+    """n parts of documents, and their lengths.
 
     Attributes:
-        document: index of the document of each.
-        start, end: stored tokens of the document that belong to it.
+        document: (n,) int64, index of the document of each.
+        start, end: (n,) int64, stored tokens of the document that belong to it.
+        answer: (n,) int64, first answer token of the document; any where it has a loss mask instead.
         slots: (n,) int64, runtime length with padding.
         real: (n,) int64, stored tokens without padding.
     """
 
-    document: list[int]
-    start: list[int]
-    end: list[int]
+    document: IntArray
+    start: IntArray
+    end: IntArray
+    answer: IntArray
     slots: IntArray
     real: IntArray
 
@@ -84,24 +86,21 @@ class _Parts:
         Raises:
             PackingError: a document contradicts itself, does not say what is trained, or as ``parts_of``.
         """
-        indices: list[int] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        reals: list[int] = []
+        measured: list[int] = []
         for (index, start, end), document in parts_with_documents(documents, spec):
             check_document(document)
-            if document.loss_mask is None and document.answer_start is None:
+            answer = document.answer_start if document.loss_mask is None else 0
+            if answer is None:
                 raise PackingError("loss_mask", None, "must be given, or answer_start, to tell what is trained")
-            indices.append(index)
-            starts.append(start)
-            ends.append(end)
-            reals.append(real_length(document) - start)
-        stored = np.array(ends, dtype=np.int64) - np.array(starts, dtype=np.int64)
+            measured += (index, start, end, answer, real_length(document) - start)
+        table: IntArray = np.array(measured, dtype=np.int64).reshape(-1, 5)
+        indices, starts, ends, answers, reals = (table[:, column] for column in range(5))
+        stored = ends - starts
         step = spec.pad_multiple or 1
         limit = length_limit(longest_allowed(spec), spec.pad_multiple)
         slots = np.minimum(-(-(stored - 1) // step) * step, limit)
-        real = np.clip(np.array(reals, dtype=np.int64), 0, np.minimum(stored, slots + 1))
-        return cls(indices, starts, ends, slots, real)
+        real = np.clip(reals, 0, np.minimum(stored, slots + 1))
+        return cls(indices, starts, ends, answers, slots, real)
 
 
 def _parts_by_place(lengths: IntArray, bins: FlatBins, spec: PackSpec) -> IntArray:
@@ -128,28 +127,37 @@ class _Group:
         numbers: which parts the group holds.
     """
 
-    def __init__(self, documents: Sequence[Document], parts: _Parts, numbers: Sequence[int]) -> None:
-        self._documents = [documents[parts.document[number]] for number in numbers]
-        self._starts = [parts.start[number] for number in numbers]
-        self._ends = [parts.end[number] for number in numbers]
+    def __init__(self, documents: Sequence[Document], parts: _Parts, numbers: IntArray) -> None:
+        indices: list[int] = parts.document[numbers].tolist()
+        self._documents = [documents[index] for index in indices]
+        self._starts = parts.start[numbers]
+        self._ends = parts.end[numbers]
+        self._answers = parts.answer[numbers]
 
-    def tokens(self, stored: Sequence[int], pad_id: int) -> Iterator[IntArray]:
-        """Tokens of each part, cut or followed by padding to its ``stored`` length."""
-        padding = np.full(max(stored), pad_id, dtype=np.int64)
-        for document, start, end, size in zip(self._documents, self._starts, self._ends, stored, strict=True):
-            yield document.tokens[start : min(end, start + size)]
-            if size > end - start:
-                yield padding[: size - (end - start)]
+    def tokens(self, stored: IntArray, pad_id: int) -> IntArray:
+        """Tokens of all parts, each cut or followed by padding to its ``stored`` length."""
+        ends = np.minimum(self._ends, self._starts + stored)
+        bounds: zip[tuple[int, int]] = zip(self._starts.tolist(), ends.tolist(), strict=True)
+        pieces = [document.tokens[start:end] for document, (start, end) in zip(self._documents, bounds, strict=True)]
+        missing = stored - (ends - self._starts)
+        if missing.any():
+            padding = np.full(missing.max(), pad_id, dtype=np.int64)
+            pieces = [
+                piece for pair in zip(pieces, (padding[:size] for size in missing), strict=True) for piece in pair
+            ]
+        return np.concatenate(pieces).astype(np.int64, copy=False)
 
-    def loss_mask(self, begins: Sequence[int], real: Sequence[int], size: int) -> NDArray[np.int8]:
+    def loss_mask(self, begins: IntArray, real: IntArray, size: int) -> NDArray[np.int8]:
         """Loss mask (size,) of parts that begin at ``begins``: 1 where the next token is real, and a target."""
-        mask = np.zeros(size, dtype=np.int8)
-        for document, start, begin, n_real in zip(self._documents, self._starts, begins, real, strict=True):
-            end = begin + max(n_real - 1, 0)
+        ends = begins + np.maximum(real - 1, 0)
+        firsts = np.minimum(begins + np.maximum(self._answers - self._starts - 1, 0), ends)
+        edges = np.zeros(size + 1, dtype=np.int8)  # 1 where a run of targets begins, -1 behind its end
+        np.add.at(edges, firsts, 1)
+        np.add.at(edges, ends, -1)
+        mask = np.cumsum(edges[:-1], dtype=np.int8)
+        for document, start, begin, end in zip(self._documents, self._starts, begins, ends, strict=True):
             if document.loss_mask is not None:
-                mask[begin:end] = document.loss_mask[start + 1 : start + n_real].astype(np.bool_)
-            else:
-                mask[begin + max((document.answer_start or 0) - start - 1, 0) : end] = 1
+                mask[begin:end] = document.loss_mask[start + 1 : start + 1 + end - begin].astype(np.bool_)
         return mask
 
 
@@ -167,11 +175,11 @@ def _row_groups(
         ends = np.cumsum(stored[places])
         begins = ends - stored[places]
         token_bounds = np.append(begins, ends[-1])[document_bounds]
-        group = _Group(documents, parts, order[places].tolist())
-        tokens = np.concatenate(list(group.tokens(stored[places].tolist(), pad_id)))
+        group = _Group(documents, parts, order[places])
+        tokens = group.tokens(stored[places], pad_id)
         yield RowGroup(
-            tokens=tokens.astype(np.int64, copy=False),
-            loss_mask=group.loss_mask(begins.tolist(), real[places].tolist(), tokens.size),
+            tokens=tokens,
+            loss_mask=group.loss_mask(begins, real[places], tokens.size),
             token_bounds=token_bounds,
             starts=begins - np.repeat(token_bounds[:-1], np.diff(document_bounds)),
             valid=real[places],

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +87,7 @@ def _bounds(sizes: Sequence[int]) -> IntArray:
 
 
 def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
-    """Write row groups as they come, each while the next is made. The first decides about ``valid_length``.
+    """Write row groups as they come, one in memory at a time. The first decides about ``valid_length``.
 
     Raises:
         PackingError: there is no group.
@@ -96,19 +95,14 @@ def write_groups(groups: Iterable[RowGroup], file: IO[bytes]) -> None:
     # pyarrow has no type stubs, and only files need it.
     parquet: Any = importlib.import_module("pyarrow.parquet")
     with ExitStack() as stack:
-        encoder = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         writer: Any = None
-        written: Future[None] | None = None
         for group in groups:
             table = _table(group)
             if writer is None:
                 writer = stack.enter_context(parquet.ParquetWriter(file, table.schema, **_ENCODING))
-            if written is not None:
-                written.result()  # no more than two groups in memory, and no error unseen
-            written = encoder.submit(writer.write_table, table)
-        if written is None:
+            writer.write_table(table)
+        if writer is None:
             raise PackingError("groups", 0, "must hold at least one row")
-        written.result()
 
 
 def _table(group: RowGroup) -> Any:
