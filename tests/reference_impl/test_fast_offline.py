@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from properties.law import ALL_CHECKS
 from properties.strategies.documents import Answers, Kind, Run, Tokens, packings
@@ -48,20 +49,22 @@ _documents, _spec = parted(_runs())
 
 
 def _prepared(prepare, documents: tuple[Document, ...], spec: PackSpec) -> object:  # noqa: ANN001
-    """Rows and metadata on disk, or the argument that was refused."""
+    """Rows, metadata and schema on disk, or the argument that was refused."""
     with TemporaryDirectory() as folder:
         try:
             files = prepare(documents, spec, Path(folder))
         except PackingError as error:
             assert list(Path(folder).iterdir()) == []
             return error.argument
-        rows = REFERENCE.read_rows(files.rows)
+        rows, schema = REFERENCE.read_rows(files.rows), parquet.read_schema(files.rows)
         entries = json.loads((Path(folder) / "metadata.json").read_text(encoding="utf-8"))
         assert entries == [vars(entry) for entry in files.metadata]
         assert {path.name for path in Path(folder).iterdir()} == {"packed.parquet", "metadata.json"}
-    return [
-        (row.tokens.tolist(), row.loss_mask.tolist(), row.starts.tolist(), row.valid.tolist()) for row in rows
-    ], entries
+    return (
+        [(row.tokens.tolist(), row.loss_mask.tolist(), row.starts.tolist(), row.valid.tolist()) for row in rows],
+        entries,
+        schema,
+    )
 
 
 def _agree(documents: tuple[Document, ...], spec: PackSpec) -> None:
