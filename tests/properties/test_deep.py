@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 from museum_runs import reference_for
 from shards import SHARD, shard_of
+from unmutated import BACKEND
 
 from properties.law import Verdict, catalogue
 from properties.profiles import profile
@@ -24,7 +26,7 @@ def drawn_alike() -> list[list[str]]:
 
 @pytest.mark.parametrize("keys", shard_of(drawn_alike(), os.environ.get(SHARD, "1/1")), ids=" ".join)
 def test_laws_hold_for_the_reference(keys: list[str]) -> None:
-    deep = profile("deep")
+    deep = settings(profile("deep"), backend=BACKEND)
     inputs = catalogue()[keys[0]].draw(deep.max_examples, profile=deep)
     for law in map(catalogue().__getitem__, keys):
         outcome = law.run(reference_for(law), profile=deep, inputs=inputs)
